@@ -1,0 +1,44 @@
+/* Checked sizes and aligned allocation.
+ * Called by the chain (sizes), the plan, the operators and the oracle (memory). */
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "status.h"
+
+bool uc_size_mul(size_t *total, size_t factor) {
+    if (factor && *total > (size_t)PTRDIFF_MAX / factor)
+        return false;
+    *total *= factor;
+    return true;
+}
+
+bool uc_size_add(size_t *total, size_t term) {
+    if (*total > PTRDIFF_MAX || term > (size_t)PTRDIFF_MAX - *total)
+        return false;
+    *total += term;
+    return true;
+}
+
+bool uc_size_align(size_t *total) {
+    if (!uc_size_add(total, UC_ALIGNMENT - 1))
+        return false;
+    *total &= ~(size_t)(UC_ALIGNMENT - 1);
+    return true;
+}
+
+void *uc_alloc(size_t bytes) {
+    size_t rounded = bytes ? bytes : 1;
+    void *memory = uc_size_align(&rounded) ? aligned_alloc(UC_ALIGNMENT, rounded) : NULL;
+    if (!memory)
+        uc_fail(UC_NO_MEMORY, "out of memory: %zu bytes could not be allocated", bytes);
+    return memory;
+}
+
+bool uc_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+    const uintptr_t a_begin = (uintptr_t)a, b_begin = (uintptr_t)b;
+    if (!a_bytes || !b_bytes)
+        return false;
+    return a_begin < b_begin ? b_begin - a_begin < a_bytes : a_begin - b_begin < b_bytes;
+}

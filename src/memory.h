@@ -1,0 +1,25 @@
+/* Checked sizes and aligned allocation.
+ * Used wherever a product of user-given sizes becomes bytes. */
+#ifndef UC_MEMORY_H
+#define UC_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define UC_ALIGNMENT 64 /* a cache line, and the widest vector */
+
+/* *total *= factor or *total += term; false, and *total is worthless, where that exceeds the
+ * largest size of an object (PTRDIFF_MAX). */
+bool uc_size_mul(size_t *total, size_t factor);
+bool uc_size_add(size_t *total, size_t term);
+
+/* Rounds up to a multiple of UC_ALIGNMENT; the same result as uc_size_add() for what is too big. */
+bool uc_size_align(size_t *total);
+
+/* UC_ALIGNMENT-aligned memory; free() it. NULL, with uc_last_error() set, where there is none. */
+void *uc_alloc(size_t bytes);
+
+/* Whether two blocks of memory share a byte. */
+bool uc_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes);
+
+#endif

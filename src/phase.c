@@ -1,0 +1,45 @@
+/* One dimension of a transposed convolution, split by stride into phases.
+ * Called by pack.c and tile.c. */
+#include "phase.h"
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+uc_axis uc_axis_of(const uc_stage *conv, size_t dimension) {
+    return (uc_axis){.in = conv->in.size[dimension],
+                     .kernel = conv->conv.kernel[dimension],
+                     .stride = conv->conv.stride[dimension],
+                     .padding = conv->conv.padding[dimension]};
+}
+
+uc_taps uc_axis_taps(const uc_axis *axis, size_t output) {
+    uc_taps taps = {.phase = (output + axis->padding) % axis->stride,
+                    .source = (output + axis->padding) / axis->stride};
+    taps.first = taps.source >= axis->in ? taps.source - axis->in + 1 : 0;
+    taps.end = smaller(uc_axis_phase_taps(axis, taps.phase), taps.source + 1);
+    if (taps.first > taps.end)
+        taps.first = taps.end;
+    return taps;
+}
+
+size_t uc_axis_phases(const uc_axis *axis) {
+    return smaller(axis->stride, axis->kernel);
+}
+
+size_t uc_axis_phase_taps(const uc_axis *axis, size_t phase) {
+    return axis->kernel / axis->stride + (phase < axis->kernel % axis->stride);
+}
+
+size_t uc_axis_taps_before(const uc_axis *axis, size_t phase) {
+    return phase * (axis->kernel / axis->stride) + smaller(phase, axis->kernel % axis->stride);
+}
+
+uc_span uc_axis_sources(const uc_axis *axis, uc_span outputs) {
+    /* i * stride + k = o + padding with k in [0, kernel) and o in the span. */
+    const size_t low = outputs.begin + axis->padding, high = low + outputs.count - 1;
+    const size_t begin =
+        low < axis->kernel ? 0 : (low - axis->kernel + axis->stride) / axis->stride;
+    const size_t end = smaller(high / axis->stride + 1, axis->in);
+    return begin < end ? (uc_span){begin, end - begin} : (uc_span){0, 0};
+}

@@ -1,0 +1,42 @@
+/* One dimension of a transposed convolution, split by stride into phases.
+ * Used by pack.c (the order of the weights) and tile.c (which taps reach which output).
+ *
+ * Output o is reached by the inputs i and taps k with i * stride + k = o + padding. So o belongs to
+ * the phase r = (o + padding) mod stride, whose taps are k = r, r + stride, r + 2 * stride, ...:
+ * the t-th of them reads input (o + padding) / stride - t. A phase is an ordinary convolution with
+ * stride 1, and nothing is ever multiplied by an inserted zero. */
+#ifndef UC_PHASE_H
+#define UC_PHASE_H
+
+#include <stddef.h>
+
+#include "chain.h"
+
+typedef struct uc_axis {
+    size_t in, kernel, stride, padding;
+} uc_axis;
+
+uc_axis uc_axis_of(const uc_stage *conv, size_t dimension);
+
+/* The taps that reach one output: t in [first, end), each reading input `source - t`. */
+typedef struct uc_taps {
+    size_t phase, source;
+    size_t first, end;
+} uc_taps;
+
+uc_taps uc_axis_taps(const uc_axis *axis, size_t output);
+
+/* How many phases have taps (those from kernel on have none), how many taps a phase has, and how
+ * many the phases before it have together. */
+size_t uc_axis_phases(const uc_axis *axis);
+size_t uc_axis_phase_taps(const uc_axis *axis, size_t phase);
+size_t uc_axis_taps_before(const uc_axis *axis, size_t phase);
+
+typedef struct uc_span {
+    size_t begin, count;
+} uc_span;
+
+/* The inputs that some output of a span reads. */
+uc_span uc_axis_sources(const uc_axis *axis, uc_span outputs);
+
+#endif

@@ -1,0 +1,315 @@
+/* What must hold for any shape and any data, on random ones: against the oracle, and without it.
+ *     check_properties [--count N] [--seed S]            runs a campaign (CTest does)
+ *     check_properties 'CHAIN TEXT' SEED [FAMILY]        runs one case again */
+#include "compare.h"
+#include "element.h"
+#include "generate.h"
+#include "run.h"
+
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One case: the problem, its data, and the output that all properties look at. */
+struct trial {
+    struct problem problem;
+    enum family family;
+    uint64_t seed;
+    uc_chain *chain;
+    struct data data;
+    struct buffer output;
+};
+
+/* Runs another problem on the trial's data; the buffer is for the caller to free. */
+static struct buffer run_other(const struct problem *problem, const struct data *data,
+                               size_t threads) {
+    struct buffer output = output_new(problem, GUARD_MISALIGNED);
+    uc_chain *chain = run_parse(problem);
+    if (chain)
+        run_plan(chain, data, threads, GUARD_MISALIGNED, &output);
+    uc_chain_destroy(chain);
+    return output;
+}
+
+/* The oracle is right, and so is the plan, as far as plain arithmetic lets one tell. Whole numbers
+ * leave nothing to tell. */
+static void check_oracle(const struct trial *trial) {
+    const struct problem *problem = &trial->problem;
+    const bool is_exact = trial->family == FAMILY_INTEGER && problem_is_exact(problem);
+    double *reference = run_reference(trial->chain, &trial->data);
+    double *noise = noise_of(problem, &trial->data, reference);
+    const struct tolerance tolerance = {is_exact ? 0 : relative_of(problem->dtype),
+                                        is_exact ? NULL : noise};
+    check_close(is_exact ? "exact" : "oracle", problem_output(problem), reference, problem->dtype,
+                trial->output.data, tolerance);
+    free(noise);
+    free(reference);
+}
+
+/* Twice the same call, any number of threads: the same bits. */
+static void check_threads(const struct trial *trial) {
+    const size_t threads[] = {0, 1, 2, 3, 8};
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        struct buffer again = output_new(&trial->problem, GUARD_ALIGNED);
+        char *label = check_text("%zu threads", threads[i]);
+        run_plan(trial->chain, &trial->data, threads[i], GUARD_ALIGNED, &again);
+        check_same(label, &trial->output, &again);
+        free(label);
+        buffer_free(&again);
+    }
+}
+
+/* One item of the batch alone is the item in the batch. */
+static void check_batch(const struct trial *trial) {
+    struct problem alone = trial->problem;
+    const size_t item = trial->seed % alone.batch;
+    alone.batch = 1;
+    struct data data = trial->data;
+    data.input.bytes /= trial->problem.batch;
+    data.input.data = (char *)trial->data.input.data + item * data.input.bytes;
+    struct buffer got = run_other(&alone, &data, 0), expected = trial->output;
+    expected.bytes /= trial->problem.batch;
+    expected.data = (char *)trial->output.data + item * expected.bytes;
+    check_same("one item alone", &expected, &got);
+    buffer_free(&got);
+}
+
+struct worker {
+    const uc_plan *plan;
+    const void *input;
+    struct buffer output, workspace;
+    uc_status status;
+};
+
+static void *work(void *argument) {
+    struct worker *worker = argument;
+    worker->status =
+        uc_plan_execute(worker->plan, worker->input, worker->output.data, worker->workspace.data);
+    return NULL;
+}
+
+/* Several threads share one plan; each gets the same bits. */
+static void check_sharing(const struct trial *trial) {
+    enum { WORKERS = 3 };
+    struct worker workers[WORKERS];
+    pthread_t threads[WORKERS];
+    uc_plan *plan;
+    if (!check_status("uc_plan_create", UC_OK,
+                      uc_plan_create(trial->chain, trial->data.operands, NULL, &plan)))
+        return;
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){
+            plan, trial->data.input.data, output_new(&trial->problem, GUARD_MISALIGNED),
+            buffer_new(uc_plan_workspace_bytes(plan), 1, GUARD_ALIGNED), UC_DEVICE};
+        if (pthread_create(&threads[i], NULL, work, &workers[i]))
+            abort();
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(threads[i], NULL);
+        check_status("shared plan", UC_OK, workers[i].status);
+        check_same("shared plan", &trial->output, &workers[i].output);
+        buffer_free(&workers[i].output);
+        buffer_free(&workers[i].workspace);
+    }
+    uc_plan_destroy(plan);
+}
+
+/* f(2x + 3y) = 2 f(x) + 3 f(y), exactly on whole numbers. */
+static void check_linearity(const struct trial *trial) {
+    const struct problem *problem = &trial->problem;
+    const uc_dtype dtype = problem->dtype;
+    struct data other = data_new(problem, GUARD_ALIGNED), mixed = trial->data;
+    data_fill(&other, problem, trial->seed + 1, FAMILY_INTEGER);
+    mixed.input = buffer_new(trial->data.input.bytes, uc_dtype_bytes(dtype), GUARD_ALIGNED);
+    for (size_t i = 0; i < mixed.input.bytes / uc_dtype_bytes(dtype); i++)
+        element_set(dtype, mixed.input.data, i,
+                    2 * element_get(dtype, trial->data.input.data, i) +
+                        3 * element_get(dtype, other.input.data, i));
+    memcpy(other.operand[0].data, trial->data.operand[0].data, other.operand[0].bytes);
+    struct buffer of_other = run_other(problem, &other, 0), of_mix = run_other(problem, &mixed, 0);
+    size_t wrong = 0;
+    for (size_t i = 0; i < of_mix.bytes / uc_dtype_bytes(dtype); i++)
+        wrong +=
+            element_get(dtype, of_mix.data, i) != 2 * element_get(dtype, trial->output.data, i) +
+                                                      3 * element_get(dtype, of_other.data, i);
+    CHECK(wrong == 0, "not linear in %zu elements", wrong);
+    buffer_free(&of_other);
+    buffer_free(&of_mix);
+    buffer_free(&mixed.input);
+    data_free(&other);
+}
+
+/* What a slice of a chain that ends in softmax_space, or in that and a factor, adds up to. */
+static bool slice_total(const struct trial *trial, size_t channel, double *total) {
+    const struct problem *problem = &trial->problem;
+    const struct stage *last = &problem->stage[problem->stage_count - 1];
+    *total = 1;
+    if (last->kind == STAGE_SOFTMAX_SPACE)
+        return true;
+    if (problem->stage_count < 2 || last[-1].kind != STAGE_SOFTMAX_SPACE)
+        return false;
+    if (last->kind == STAGE_MUL)
+        *total = last->low;
+    else if (last->kind == STAGE_MUL_CHANNEL)
+        *total = element_get(problem->dtype, trial->data.operands[trial->data.operand_count - 1],
+                             channel);
+    else
+        return false;
+    return true;
+}
+
+/* Softmax slices add up to 1 times their scale: to 1e-12 in f64, and in f32 as far as rounding n
+ * values lets one see, which is about sqrt(n) units. */
+static void check_softmax_sums(const struct trial *trial) {
+    const uc_dtype dtype = trial->problem.dtype;
+    const struct extent extent = problem_output(&trial->problem);
+    const size_t positions = extent_positions(extent);
+    const double allowed = dtype == UC_F64 ? 1e-12 : (8 + sqrt((double)positions)) * FLT_EPSILON;
+    for (size_t slice = 0; slice < extent.batch * extent.channels; slice++) {
+        long double sum = 0; /* no error of its own */
+        double total;
+        if (!slice_total(trial, slice % extent.channels, &total))
+            return;
+        for (size_t i = 0; i < positions; i++)
+            sum += element_get(dtype, trial->output.data, slice * positions + i);
+        CHECK(fabsl(sum - total) <= allowed * fabs(total), "slice %zu adds up to %.17Lg, not %.17g",
+              slice, sum, total);
+    }
+}
+
+/* The same number added to all channels before a layer norm over them changes nothing. */
+static void check_shift(const struct trial *trial) {
+    const struct problem *problem = &trial->problem;
+    size_t norm = 0;
+    while (norm < problem->stage_count && problem->stage[norm].kind != STAGE_LAYERNORM_CHANNEL)
+        norm++;
+    if (norm == problem->stage_count || problem->stage_count == MOST_STAGES)
+        return;
+    struct problem shifted = *problem;
+    memmove(&shifted.stage[norm + 1], &shifted.stage[norm],
+            (problem->stage_count - norm) * sizeof *shifted.stage);
+    shifted.stage[norm] = (struct stage){.kind = STAGE_ADD, .low = 3.5};
+    shifted.stage_count++;
+    double *reference = run_reference(trial->chain, &trial->data);
+    double *noise = noise_of(&shifted, &trial->data, reference);
+    struct buffer got = run_other(&shifted, &trial->data, 0);
+    check_close("shifted before layernorm_channel", problem_output(problem), reference,
+                problem->dtype, got.data, (struct tolerance){relative_of(problem->dtype), noise});
+    buffer_free(&got);
+    free(noise);
+    free(reference);
+}
+
+static void check_all(const struct trial *trial) {
+    const struct problem *problem = &trial->problem;
+    const bool is_wide = problem->dtype == UC_F32 || problem->dtype == UC_F64;
+    const bool is_bare = problem->stage_count == 1 && !problem->stage[0].has_bias;
+    check_oracle(trial);
+    check_threads(trial);
+    check_sharing(trial);
+    check_shift(trial);
+    if (problem->batch > 1)
+        check_batch(trial);
+    if (is_wide && is_bare && trial->family == FAMILY_INTEGER)
+        check_linearity(trial);
+    if (is_wide && family_is_finite(trial->family))
+        check_softmax_sums(trial);
+}
+
+/* All properties of one case; a failure prints how to run it again. */
+static void run_trial(const struct problem *problem, uint64_t seed, enum family family) {
+    const size_t before = check_failures();
+    struct trial trial = {.problem = *problem, .family = family, .seed = seed};
+    trial.chain = run_parse(problem);
+    trial.data = data_new(problem, GUARD_MISALIGNED);
+    trial.output = output_new(problem, GUARD_MISALIGNED);
+    data_fill(&trial.data, problem, seed, family);
+    if (trial.chain && run_plan(trial.chain, &trial.data, 1, GUARD_MISALIGNED, &trial.output))
+        check_all(&trial);
+    CHECK(data_intact(&trial.data), "written outside an input");
+    if (check_failures() > before) {
+        char *text = problem_text(problem);
+        printf("again: check_properties '%s' %llu %s\n", text, (unsigned long long)seed,
+               family_name(family));
+        free(text);
+    }
+    buffer_free(&trial.output);
+    data_free(&trial.data);
+    uc_chain_destroy(trial.chain);
+}
+
+/* Cases that chance would need long to find: a softmax over space whose tiles differ in their
+ * maximum, begin with NaN, or hold -inf alone; and each way to cut space into tiles. */
+static const struct {
+    const char *text;
+    enum family family;
+} directed[] = {
+    {"f32 1x1x9000, conv_transpose 40 kernel 2 stride 2, softmax_space", FAMILY_LARGE},
+    {"f32 1x1x9000, conv_transpose 40 kernel 2 stride 2, softmax_space", FAMILY_FIRST_NAN},
+    {"f32 1x1x9000, conv_transpose 40 kernel 2 stride 2, softmax_space", FAMILY_MINUS_INFINITY},
+    {"f64 2x2x30x30, conv_transpose 64 kernel 3 stride 2, softmax_space, mul scale, softmax_space",
+     FAMILY_NORMAL},
+    {"f16 1x2x12x20x20, conv_transpose 16 kernel 3 stride 2 padding 1 output_padding 1, "
+     "softmax_space, mul 100",
+     FAMILY_NORMAL},
+    {"bf16 1x3x11x21x19, conv_transpose 24 kernel 5x4x3 stride 2 padding 1 bias, maxpool 2, "
+     "layernorm_channel 1e-5, gelu",
+     FAMILY_UNIFORM},
+};
+
+static void run_directed(void) {
+    for (size_t i = 0; i < sizeof directed / sizeof *directed; i++) {
+        struct problem problem;
+        if (CHECK(problem_parse(directed[i].text, &problem), "'%s'", directed[i].text))
+            run_trial(&problem, i, directed[i].family);
+    }
+}
+
+static void run_campaign(size_t count, uint64_t seed) {
+    struct rng rng = {seed};
+    for (size_t i = 0; i < count; i++) {
+        const bool is_exact = i % 5 == 0, is_large = i % 20 == 19;
+        const struct problem problem = is_exact   ? problem_random_exact(&rng)
+                                       : is_large ? problem_random_large(&rng)
+                                                  : problem_random(&rng);
+        run_trial(&problem, rng_next(&rng) % 1000000,
+                  is_exact ? FAMILY_INTEGER : (enum family)rng_below(&rng, FAMILIES));
+    }
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: check_properties [--count N] [--seed S]\n"
+                    "       check_properties 'CHAIN TEXT' SEED [FAMILY]\n");
+    return EXIT_FAILURE;
+}
+
+static int run_again(int argc, char **argv) {
+    enum family family = FAMILY_NORMAL;
+    struct problem problem;
+    if (argc < 3 || !problem_parse(argv[1], &problem) ||
+        (argc > 3 && !family_find(argv[3], &family)))
+        return usage();
+    run_trial(&problem, strtoull(argv[2], NULL, 10), family);
+    return check_done();
+}
+
+int main(int argc, char **argv) {
+    size_t count = 200;
+    uint64_t seed = 1;
+    if (argc > 1 && argv[1][0] != '-')
+        return run_again(argc, argv);
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 < argc && strcmp(argv[i], "--count") == 0)
+            count = strtoull(argv[i + 1], NULL, 10);
+        else if (i + 1 < argc && strcmp(argv[i], "--seed") == 0)
+            seed = strtoull(argv[i + 1], NULL, 10);
+        else
+            return usage();
+    }
+    run_directed();
+    run_campaign(count, seed);
+    return check_done();
+}

@@ -1,0 +1,26 @@
+/* Problems through the library: text to chain, oracle, plan and execution, with every step checked.
+ * Called by every test that runs plans. */
+#ifndef UC_TEST_RUN_H
+#define UC_TEST_RUN_H
+
+#include "data.h"
+
+/* The chain that the library reads from the problem's text; NULL, and a failed check, if it can't.
+ */
+uc_chain *run_parse(const struct problem *problem);
+
+/* The oracle's output, for the caller to free. */
+double *run_reference(const uc_chain *chain, const struct data *data);
+
+/* Plans and executes with exactly the workspace that the plan asks for. False, and a failed check,
+ * if anything goes wrong. */
+bool run_plan(const uc_chain *chain, const struct data *data, size_t threads, enum guard guard,
+              struct buffer *output);
+
+/* The canonical text of a chain, for the caller to free. */
+char *run_text(const uc_chain *chain);
+
+/* Fails the check if status is not what it should be, and says why the library thinks so. */
+bool check_status(const char *label, uc_status expected, uc_status got);
+
+#endif
