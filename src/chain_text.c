@@ -130,7 +130,7 @@ static uc_status parse_conv(parser *p, const uc_chain *chain, uc_conv *conv) {
 static uc_status unknown_op(const parser *p, uc_word word) {
     char known[256] = "";
     size_t length = 0;
-    for (size_t op = 0; op < UC_OP_COUNT; op++)
+    for (size_t op = 0; op < UC_OP_COUNT && length < sizeof known; op++)
         length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", op ? ", " : "",
                                    uc_ops[op].name);
     if (!word.length)

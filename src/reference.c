@@ -133,13 +133,18 @@ static double larger(double a, double b) {
     return a > b || isnan(a) ? a : b;
 }
 
-/* Softmax of `count` values that lie `step` apart. */
+/* Softmax of `count` values that lie `step` apart. The sum carries what each addition lost: a
+ * million equal values would otherwise all be rounded the same way, and be off by 1e-11 together.
+ */
 static void softmax(const double *in, double *out, size_t count, size_t step) {
-    double maximum = in[0], sum = 0;
+    double maximum = in[0], sum = 0, lost = 0;
     for (size_t i = 0; i < count; i++)
         maximum = larger(maximum, in[i * step]);
-    for (size_t i = 0; i < count; i++)
-        sum += exp(in[i * step] - maximum);
+    for (size_t i = 0; i < count; i++) {
+        const double term = exp(in[i * step] - maximum) - lost, next = sum + term;
+        lost = (next - sum) - term;
+        sum = next;
+    }
     for (size_t i = 0; i < count; i++)
         out[i * step] = exp(in[i * step] - maximum) / sum;
 }
