@@ -68,8 +68,15 @@ UC_API size_t uc_dtype_bytes(uc_dtype dtype);
 /* How exact. STRICT: at least as close to float64 as the same stages one by one in f32. */
 typedef enum uc_accuracy { UC_ACCURACY_STRICT = 0 } uc_accuracy;
 
-/* Which instructions. AUTO: the best this CPU has. PORTABLE: what every CPU of its family has. */
-typedef enum uc_isa { UC_ISA_AUTO = 0, UC_ISA_PORTABLE = 1 } uc_isa;
+/* Which instructions. AUTO: what the environment variable UPCONV_ISA names (portable, avx2,
+ * avx512), else the best this CPU has. PORTABLE: 128-bit vectors, which every CPU has. Asking for
+ * what the CPU lacks is UC_UNSUPPORTED. */
+typedef enum uc_isa {
+    UC_ISA_AUTO = 0,
+    UC_ISA_PORTABLE = 1,
+    UC_ISA_AVX2 = 2,
+    UC_ISA_AVX512 = 3
+} uc_isa;
 
 /* Options of a plan. Start from UC_OPTIONS_INIT and change fields:
  *

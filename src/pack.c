@@ -1,79 +1,133 @@
-/* Weights: from the user's tensor to the order in which the kernels read them.
+/* The kernel: from the user's tensor to the order in which the convolution reads it.
  * Called by plan.c once per plan; tile.c asks where a phase starts. */
 #include "pack.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dtype.h"
 #include "memory.h"
 
-static size_t panel_count(size_t channels, size_t panel) {
-    return channels / panel + (channels % panel != 0);
+size_t uc_pack_phase_offset(const uc_stage *conv, const size_t phase[UC_SPACE]) {
+    /* The taps of all phases before this one, which are ordered d, h, w. */
+    size_t taps = 0, inner = 1;
+    for (size_t i = UC_SPACE; i-- > 0;) {
+        const uc_axis axis = uc_axis_of(conv, i);
+        taps = uc_axis_phase_taps(&axis, phase[i]) * taps +
+               uc_axis_taps_before(&axis, phase[i]) * inner;
+        inner *= axis.kernel;
+    }
+    return taps * conv->in.channels * conv->out.channels;
 }
 
-bool uc_pack_weights_elems(const uc_stage *conv, size_t panel, size_t *elems) {
-    *elems = panel_count(conv->out.channels, panel);
-    bool fits = uc_size_mul(elems, panel) && uc_size_mul(elems, conv->in.channels);
-    for (size_t i = 0; fits && i < UC_SPACE; i++)
-        fits = uc_size_mul(elems, conv->conv.kernel[i]);
-    return fits;
-}
+/* What one input channel's weights need to find their places. */
+typedef struct channel_walk {
+    const uc_pack *pack;
+    uc_axis axis[UC_SPACE];
+    size_t in_channel;
+    const char *reals; /* [out channel][taps] */
+} channel_walk;
 
-size_t uc_pack_phase_offset(const uc_stage *conv, size_t panel, const uc_axis axis[UC_SPACE],
-                            const size_t phase[UC_SPACE]) {
-    /* The taps of all phases before this one: phases are ordered d, h, w. */
-    size_t taps = uc_axis_taps_before(&axis[2], phase[2]);
-    taps = uc_axis_phase_taps(&axis[1], phase[1]) * taps +
-           uc_axis_taps_before(&axis[1], phase[1]) * axis[2].kernel;
-    taps = uc_axis_phase_taps(&axis[0], phase[0]) * taps +
-           uc_axis_taps_before(&axis[0], phase[0]) * axis[1].kernel * axis[2].kernel;
-    return taps * conv->in.channels * panel_count(conv->out.channels, panel) * panel;
-}
-
-/* The weights of one phase. */
-static void pack_phase(const uc_kernels *kernels, const uc_stage *conv, uc_dtype dtype,
-                       const void *kernel, const uc_axis axis[UC_SPACE],
-                       const size_t phase[UC_SPACE], char *weights) {
+/* Puts one input channel's weights of one phase into place. */
+static void place_phase(const channel_walk *walk, const size_t phase[UC_SPACE]) {
+    const uc_pack *pack = walk->pack;
+    const uc_axis *axis = walk->axis;
+    const size_t bytes = pack->kernels->real_bytes, out_channels = pack->conv->out.channels,
+                 in_channels = pack->conv->in.channels;
+    const size_t kernel_taps = axis[0].kernel * axis[1].kernel * axis[2].kernel;
+    const size_t panels = uc_panel_count(out_channels, pack->kernels->panel);
     size_t taps[UC_SPACE];
     for (size_t i = 0; i < UC_SPACE; i++)
         taps[i] = uc_axis_phase_taps(&axis[i], phase[i]);
-    const size_t element_bytes = uc_dtype_bytes(dtype), real_bytes = kernels->real_bytes;
-    const size_t out_channels = conv->out.channels;
+    const size_t products = taps[0] * taps[1] * taps[2] * in_channels;
+    char *weights = (char *)pack->weights + uc_pack_phase_offset(pack->conv, phase) * bytes;
 
-    for (size_t co = 0; co < out_channels; co += kernels->panel)
+    for (size_t p = 0; p < panels; p++) {
+        const size_t begin = uc_panel_begin(out_channels, panels, p),
+                     size = uc_panel_begin(out_channels, panels, p + 1) - begin;
         for (size_t td = 0; td < taps[0]; td++)
             for (size_t th = 0; th < taps[1]; th++)
-                for (size_t ci = 0; ci < conv->in.channels; ci++)
-                    for (size_t tw = 0; tw < taps[2]; tw++)
-                        for (size_t c = co; c < co + kernels->panel; c++) {
-                            const size_t kd = phase[0] + td * axis[0].stride,
-                                         kh = phase[1] + th * axis[1].stride,
-                                         kw = phase[2] + tw * axis[2].stride;
-                            const size_t from =
-                                (((ci * out_channels + c) * axis[0].kernel + kd) * axis[1].kernel +
-                                 kh) *
-                                    axis[2].kernel +
-                                kw;
-                            if (c < out_channels)
-                                kernels->load(dtype, (const char *)kernel + from * element_bytes,
-                                              weights, 1);
-                            else
-                                memset(weights, 0, real_bytes);
-                            weights += real_bytes;
-                        }
+                for (size_t tw = 0; tw < taps[2]; tw++) {
+                    const size_t tap = ((phase[0] + td * axis[0].stride) * axis[1].kernel +
+                                        phase[1] + th * axis[1].stride) *
+                                           axis[2].kernel +
+                                       phase[2] + tw * axis[2].stride;
+                    char *to =
+                        weights +
+                        (begin * products +
+                         (((td * taps[1] + th) * in_channels + walk->in_channel) * taps[2] + tw) *
+                             size) *
+                            bytes;
+                    for (size_t c = 0; c < size; c++)
+                        memcpy(to + c * bytes,
+                               walk->reals + ((begin + c) * kernel_taps + tap) * bytes, bytes);
+                }
+    }
 }
 
-void uc_pack_weights(const uc_kernels *kernels, const uc_stage *conv, uc_dtype dtype,
-                     const void *kernel, void *weights) {
-    uc_axis axis[UC_SPACE];
-    for (size_t i = 0; i < UC_SPACE; i++)
-        axis[i] = uc_axis_of(conv, i);
-    size_t phase[UC_SPACE];
-    for (phase[0] = 0; phase[0] < uc_axis_phases(&axis[0]); phase[0]++)
-        for (phase[1] = 0; phase[1] < uc_axis_phases(&axis[1]); phase[1]++)
-            for (phase[2] = 0; phase[2] < uc_axis_phases(&axis[2]); phase[2]++)
-                pack_phase(kernels, conv, dtype, kernel, axis, phase,
-                           (char *)weights +
-                               uc_pack_phase_offset(conv, kernels->panel, axis, phase) *
-                                   kernels->real_bytes);
+/* Takes the mean over `count` reals that lie `step` apart off each of them. */
+static void centre(const uc_kernels *kernels, void *reals, size_t count, size_t step) {
+    float *singles = reals;
+    double *doubles = reals, mean = 0;
+    const bool wide = kernels->real_bytes == sizeof(double);
+    for (size_t i = 0; i < count; i++)
+        mean += wide ? doubles[i * step] : singles[i * step];
+    mean /= (double)count;
+    for (size_t i = 0; i < count; i++)
+        if (wide)
+            doubles[i * step] -= mean;
+        else
+            singles[i * step] = (float)(singles[i * step] - mean);
+}
+
+static bool all_finite(const uc_kernels *kernels, const void *reals, size_t count) {
+    const float *singles = reals;
+    const double *doubles = reals;
+    bool finite = true;
+    for (size_t i = 0; i < count; i++)
+        finite &= kernels->real_bytes == sizeof(double) ? isfinite(doubles[i]) != 0
+                                                        : isfinite(singles[i]) != 0;
+    return finite;
+}
+
+uc_status uc_pack_run(uc_pack *pack) {
+    const uc_kernels *kernels = pack->kernels;
+    const size_t out_channels = pack->conv->out.channels;
+    channel_walk walk = {.pack = pack};
+    size_t kernel_taps = 1;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        walk.axis[i] = uc_axis_of(pack->conv, i);
+        kernel_taps *= walk.axis[i].kernel;
+    }
+
+    memset(pack->bias, 0, out_channels * kernels->real_bytes);
+    if (pack->conv_bias)
+        kernels->load(pack->dtype, pack->conv_bias, pack->bias, out_channels);
+    if (pack->centred)
+        centre(kernels, pack->bias, out_channels, 1);
+
+    const size_t elems = out_channels * kernel_taps;
+    char *reals = uc_alloc(elems * kernels->real_bytes);
+    if (!reals)
+        return UC_NO_MEMORY;
+    walk.reals = reals;
+    pack->finite = true;
+    for (size_t ci = 0; ci < pack->conv->in.channels; ci++) {
+        walk.in_channel = ci;
+        kernels->load(pack->dtype,
+                      (const char *)pack->kernel + ci * elems * uc_dtype_bytes(pack->dtype), reals,
+                      elems);
+        pack->finite = pack->finite && all_finite(kernels, reals, elems);
+        if (pack->centred)
+            for (size_t tap = 0; tap < kernel_taps; tap++)
+                centre(kernels, reals + tap * kernels->real_bytes, out_channels, kernel_taps);
+        size_t phase[UC_SPACE];
+        for (phase[0] = 0; phase[0] < uc_axis_phases(&walk.axis[0]); phase[0]++)
+            for (phase[1] = 0; phase[1] < uc_axis_phases(&walk.axis[1]); phase[1]++)
+                for (phase[2] = 0; phase[2] < uc_axis_phases(&walk.axis[2]); phase[2]++)
+                    place_phase(&walk, phase);
+    }
+    free(reals);
+    return UC_OK;
 }

@@ -1,20 +1,27 @@
-/* A plan's operands in the order and type in which the kernels read them.
- * Called by plan.c. */
+/* The kernel in the order and type in which the convolution reads it.
+ * Called by plan.c, once per plan; tile.c asks where a phase starts. */
 #ifndef UC_PACK_H
 #define UC_PACK_H
 
 #include "kernels/kernels.h"
+#include "phase.h"
 
-/* Reals of a packed kernel: whole panels of output channels. False where that overflows. */
-bool uc_pack_weights_elems(const uc_stage *conv, size_t panel, size_t *elems);
+/* Kernel (in channel, out channel, taps) and bias to reals: [phase d][phase h][phase w] of
+ * [panel][tap d][tap h][in channel][tap w][panel channel], as many reals as the kernel has
+ * elements. Centred: with the mean over the output channels taken off, in double. */
+typedef struct uc_pack {
+    const uc_kernels *kernels;
+    const uc_stage *conv;
+    uc_dtype dtype;
+    const void *kernel, *conv_bias; /* NULL: no bias */
+    bool centred;
+    void *weights, *bias;
+    bool finite; /* set by uc_pack_run: all weights are */
+} uc_pack;
 
-/* Kernel (in channel, out channel, taps) to [phase d][phase h][phase w] of
- * [panel][tap d][tap h][in channel][tap w][panel channel], zeros past the last channel. */
-void uc_pack_weights(const uc_kernels *kernels, const uc_stage *conv, uc_dtype dtype,
-                     const void *kernel, void *weights);
+uc_status uc_pack_run(uc_pack *pack);
 
 /* Where the weights of a phase start, in reals. */
-size_t uc_pack_phase_offset(const uc_stage *conv, size_t panel, const uc_axis axis[UC_SPACE],
-                            const size_t phase[UC_SPACE]);
+size_t uc_pack_phase_offset(const uc_stage *conv, const size_t phase[UC_SPACE]);
 
 #endif

@@ -2,10 +2,12 @@
  * workspace; prints and executes itself. Called by users and by operators.c. */
 #include "plan.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "dtype.h"
 #include "memory.h"
 #include "pack.h"
@@ -22,9 +24,18 @@ static int omp_get_max_threads(void) {
 
 #define MAX_THREADS 1024
 
-/* What the larger buffer of a tile may take, if one position does not need more: with the weights
- * of a phase it should stay in a core's L2. */
-#define TILE_BYTES ((size_t)640 << 10)
+/* What rows of a convolution may take when several run on into each other: with the weights of a
+ * phase they should stay in a core's L2. */
+#define TILE_BYTES ((size_t)160 << 10)
+
+/* What a slab may take, if one row does not need more. */
+#define SLAB_BYTES ((size_t)4 << 20)
+
+/* What rows may take that are kept until everything has been measured. */
+#define KEPT_BYTES ((size_t)7 << 20)
+
+/* Below this much work, waking other threads takes longer than the work. */
+#define FLOPS_FOR_THREADS 1e6
 
 /* The options that count, in this version's struct. A longer struct from a newer header is fine as
  * long as what we don't know is 0, its default. */
@@ -51,66 +62,320 @@ static uc_status read_options(const uc_options *given, uc_options *options) {
     if (options->accuracy != UC_ACCURACY_STRICT)
         return uc_fail(UC_INVALID, "options.accuracy must be UC_ACCURACY_STRICT (got %d)",
                        (int)options->accuracy);
-    if (options->isa != UC_ISA_AUTO && options->isa != UC_ISA_PORTABLE)
-        return uc_fail(UC_INVALID, "options.isa must be UC_ISA_AUTO or UC_ISA_PORTABLE (got %d)",
+    if ((int)options->isa < UC_ISA_AUTO || (int)options->isa > UC_ISA_AVX512)
+        return uc_fail(UC_INVALID, "options.isa must be one of the UC_ISA_ values (got %d)",
                        (int)options->isa);
     return UC_OK;
 }
 
-/* The reals of the largest box of an odd or even buffer when a pass goes by tiles of this size.
- * Boxes are largest away from borders, so this takes a tile in the middle of nowhere: no box is
- * cut. SIZE_MAX where it overflows. */
-static size_t buffer_elems(const uc_chain *chain, size_t stages, const size_t tile[UC_SPACE]) {
-    size_t count[UC_SPACE], largest = 0;
-    memcpy(count, tile, sizeof count);
-    for (size_t s = stages;; s--) {
-        size_t elems = s ? chain->stage[s - 1].out.channels : chain->in.channels;
-        for (size_t i = 0; i < UC_SPACE; i++)
-            if (!uc_size_mul(&elems, count[i]))
-                return SIZE_MAX;
-        largest = elems > largest ? elems : largest;
-        if (!s)
-            return largest;
-        const uc_stage *stage = &chain->stage[s - 1];
-        for (size_t i = 0; i < UC_SPACE; i++) {
-            if (uc_ops[stage->op].needs == UC_NEEDS_WINDOW) {
-                if (!uc_size_mul(&count[i], stage->window[i]))
-                    return SIZE_MAX;
-            } else if (uc_ops[stage->op].needs == UC_NEEDS_TAPS) {
-                const uc_axis axis = uc_axis_of(stage, i);
-                const size_t reach = (count[i] + axis.kernel - 2) / axis.stride + 1;
-                count[i] = reach < axis.in ? reach : axis.in;
-            }
+static size_t round_up(size_t count, size_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
+
+/* The stages [0, made) whose last one made the rows that stages up to `stages` only change. */
+static size_t made_by(const uc_chain *chain, size_t stages) {
+    while (stages) {
+        const uc_needs needs = uc_ops[chain->stage[stages - 1].op].needs;
+        if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW)
+            break;
+        stages--;
+    }
+    return stages;
+}
+
+static bool made_by_conv(const uc_chain *chain, size_t stages) {
+    return made_by(chain, stages) == chain->conv_stage + 1;
+}
+
+size_t uc_plan_step(const uc_chain *chain, size_t stages) {
+    return made_by_conv(chain, stages) ? chain->stage[chain->conv_stage].conv.stride[1] : 1;
+}
+
+/* The windows of all pools between the convolution and the end of a pass, along a dimension. */
+static size_t window_after_conv(const uc_chain *chain, size_t stages, size_t dimension) {
+    size_t window = 1;
+    for (size_t s = chain->conv_stage + 1; s < stages; s++)
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
+            window *= chain->stage[s].window[dimension];
+    return window;
+}
+
+uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count) {
+    const uc_chain *chain = &plan->chain;
+    const bool conv = made_by_conv(chain, stages);
+    const size_t made = made_by(chain, stages);
+    uc_rows rows = {.channels = made ? chain->stage[made - 1].out.channels : chain->in.channels,
+                    .rows = count,
+                    .columns = pass->columns[stages],
+                    .phases = 1};
+    if (conv) {
+        const size_t stride = chain->stage[chain->conv_stage].conv.stride[2];
+        rows.phases = stride < rows.columns ? stride : rows.columns;
+    }
+    const size_t lanes = (rows.columns - 1) / rows.phases + 1;
+    rows.pitch = conv && pass->conv_rows > 1 ? pass->pitch : lanes;
+    rows.phase_step = round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
+    rows.lanes = rows.phases * rows.phase_step;
+    return rows;
+}
+
+uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count) {
+    uc_rows rows = uc_plan_rows(plan, pass, stages - 1, 1);
+    rows.rows = count;
+    rows.pitch = (rows.columns - 1) / rows.phases + 1;
+    rows.phase_step = round_up(count * rows.pitch, plan->kernels->vector_lanes);
+    rows.lanes = rows.phases * rows.phase_step;
+    return rows;
+}
+
+/* The first and last input that a span of the convolution's outputs reads, inside the input or
+ * not. */
+static void unclipped_reach(const uc_axis *axis, uc_span outputs, ptrdiff_t *first,
+                            ptrdiff_t *last) {
+    const ptrdiff_t stride = (ptrdiff_t)axis->stride;
+    const ptrdiff_t low =
+        (ptrdiff_t)(outputs.begin + axis->padding) - (ptrdiff_t)(axis->kernel - 1);
+    *first = low > 0 ? (low + stride - 1) / stride : -(-low / stride);
+    *last = (ptrdiff_t)((outputs.begin + outputs.count - 1 + axis->padding) / axis->stride);
+}
+
+uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimension,
+                       uc_span outputs) {
+    const uc_axis axis = uc_axis_of(&plan->chain.stage[plan->chain.conv_stage], dimension);
+    const size_t window = window_after_conv(&plan->chain, pass->stages, dimension);
+    const uc_span conv = {outputs.begin * window, outputs.count * window};
+    if (dimension == 0 || pass->conv_rows == 1) {
+        const uc_span inputs = uc_axis_sources(&axis, conv);
+        return (uc_reach){(ptrdiff_t)inputs.begin, inputs.count};
+    }
+    ptrdiff_t first, last;
+    unclipped_reach(&axis, conv, &first, &last);
+    return (uc_reach){first, last >= first ? (size_t)(last - first) + 1 : 0};
+}
+
+/* About how long the convolution takes for a number of lanes, in vectors: pairs share the loads of
+ * weights, a last single one has too few accumulators to hide its latency. */
+static double lanes_cost(size_t lanes, size_t vector_lanes) {
+    const size_t vectors = (lanes - 1) / vector_lanes + 1;
+    return (double)(vectors / 2 * 2) + (double)(vectors % 2) * 1.4;
+}
+
+/* How many rows of the convolution run on into each other, so that narrow rows fill vectors. */
+static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes,
+                               size_t pitch) {
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const uc_axis axis = uc_axis_of(conv, 1);
+    const size_t window = window_after_conv(&plan->chain, pass->stages, 1);
+    const size_t heights = pass->extent.size[1] * window, vector = plan->kernels->vector_lanes;
+    size_t most = (heights - 1) / axis.stride + 1;
+    if (plan->exact || most == 1)
+        return 1;
+    if (most > UC_MAX_ROWS)
+        most = UC_MAX_ROWS;
+    /* Rows of zeros are multiplied too. */
+    const double all = (double)axis.kernel * (double)heights / (double)axis.stride;
+    const double zeros =
+        1 + (double)(axis.kernel - 1) * (double)axis.kernel / (2 * (double)axis.stride) / all;
+    const size_t row_bytes =
+        pitch * conv->out.channels * conv->conv.stride[2] * plan->kernels->real_bytes;
+    size_t best = 1;
+    double best_cost = lanes_cost(lanes, vector);
+    for (size_t rows = 2; rows <= most && rows * row_bytes <= TILE_BYTES; rows++) {
+        const double cost = zeros * lanes_cost((rows - 1) * pitch + lanes, vector) / (double)rows;
+        if (cost < 0.98 * best_cost) {
+            best = rows;
+            best_cost = cost;
         }
+    }
+    return best;
+}
+
+/* Columns of every stage, worked back from the pass's own. */
+static void plan_columns(const uc_chain *chain, uc_pass *pass) {
+    pass->columns[pass->stages] = pass->extent.size[2];
+    for (size_t s = pass->stages; s-- > 0;) {
+        const uc_stage *stage = &chain->stage[s];
+        const uc_needs needs = uc_ops[stage->op].needs;
+        pass->columns[s] = pass->columns[s + 1];
+        if (needs == UC_NEEDS_TAPS)
+            pass->columns[s] = stage->in.size[2];
+        else if (needs == UC_NEEDS_WINDOW)
+            pass->columns[s] *= stage->window[2];
     }
 }
 
-/* Grows a tile, widest dimension first, as long as its buffers stay small. It depends on the chain
- * alone, so results are the same for every number of threads. */
+/* The zeros around a row of the slab, and so how many rows a run has. */
+static void plan_slab(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], 2);
+    const size_t vector = plan->kernels->vector_lanes;
+    const size_t columns = pass->columns[chain->conv_stage + 1];
+    const size_t lanes = (columns - 1) / axis.stride + 1;
+    ptrdiff_t first, last;
+    unclipped_reach(&axis, (uc_span){0, columns}, &first, &last);
+    const size_t lead = first < 0 ? (size_t)-first : 0;
+    const size_t tail = last >= (ptrdiff_t)axis.in ? (size_t)last - axis.in + 1 : 0;
+    /* The zeros between two rows serve the end of one and the begin of the next. */
+    const size_t pitch = axis.in + (lead > tail ? lead : tail);
+
+    pass->lead = lead;
+    pass->pitch = pitch > lanes ? pitch : lanes;
+    pass->conv_rows = choose_conv_rows(plan, pass, lanes, pass->pitch);
+    if (pass->conv_rows == 1) {
+        pass->lead = round_up(lead, vector); /* the first column is aligned */
+        pass->pitch = round_up(axis.in + (pass->lead > tail ? pass->lead : tail), vector);
+    }
+}
+
+/* The reals of a slab for bands of this size, and its steps. False where it overflows. */
+static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const size_t channels = conv->in.channels, bytes = plan->kernels->real_bytes;
+    size_t count[2];
+    for (size_t i = 0; i < 2; i++) {
+        const uc_axis axis = uc_axis_of(conv, i);
+        const size_t outputs = pass->band[i] * window_after_conv(&plan->chain, pass->stages, i);
+        count[i] = (outputs + axis.kernel - 2) / axis.stride + 1;
+        if ((i == 0 || pass->conv_rows == 1) && count[i] > axis.in)
+            count[i] = axis.in;
+    }
+    size_t elems = count[1];
+    if (!uc_size_mul(&elems, pass->pitch) || !uc_size_add(&elems, 1024))
+        return false;
+    elems -= 1024;
+    if (pass->conv_rows == 1) {
+        pass->channel_step = pass->pitch;
+        pass->row_step = channels * pass->pitch;
+    } else {
+        /* Channels a multiple of 2 KiB apart would fight for the same lines of L1. */
+        while (elems * bytes % 2048 < 128 || elems * bytes % 2048 > 2048 - 128)
+            elems += 16;
+        pass->row_step = pass->pitch;
+        pass->channel_step = elems;
+    }
+    if (!uc_size_mul(&elems, channels))
+        return false;
+    pass->depth_step = elems;
+    /* The last rows' vectors reach past the end. */
+    if (!uc_size_mul(&elems, count[0]) ||
+        !uc_size_add(&elems, pass->lead + pass->pitch + 4 * plan->kernels->vector_lanes))
+        return false;
+    pass->slab_elems = elems;
+    return uc_size_mul(&elems, bytes);
+}
+
+/* Cuts the pass into bands until their slabs are small enough, depth first. */
+static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
+    for (size_t i = 0; i < 2; i++)
+        pass->band[i] = pass->extent.size[i];
+    if (pass->stages > plan->chain.conv_stage) {
+        bool fits;
+        while (!(fits = plan_steps(plan, pass)) ||
+               pass->slab_elems * plan->kernels->real_bytes > SLAB_BYTES) {
+            const size_t i = pass->band[0] > 1 ? 0 : 1;
+            if (pass->band[i] == 1)
+                break;
+            pass->band[i] = (pass->band[i] + 1) / 2;
+        }
+        if (!fits)
+            return uc_fail(UC_NO_MEMORY,
+                           "one row of the output needs more input than memory holds");
+    }
+    for (size_t i = 0; i < 2; i++)
+        pass->bands[i] = (pass->extent.size[i] - 1) / pass->band[i] + 1;
+    return UC_OK;
+}
+
+/* Takes room for rows in a thread's buffer; false where it overflows. */
+static bool take_rows(uc_pass *pass, const uc_rows *rows, size_t *at) {
+    size_t elems = rows->lanes;
+    *at = pass->buffer_elems;
+    return uc_size_mul(&elems, rows->channels) && uc_size_add(&pass->buffer_elems, elems) &&
+           uc_size_align(&pass->buffer_elems);
+}
+
+/* How many rows every stage makes at a time, and where they lie. */
+static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    bool fits = true;
+    pass->rows_made[pass->stages] = pass->rows;
+    for (size_t s = pass->stages;; s--) {
+        const uc_needs needs = s ? uc_ops[chain->stage[s - 1].op].needs : UC_NEEDS_TAPS;
+        if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW) {
+            const uc_rows rows = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
+            fits = fits && take_rows(pass, &rows, &pass->rows_at[s]);
+        }
+        if (!s)
+            break;
+        pass->rows_made[s - 1] = pass->rows_made[s];
+        if (needs == UC_NEEDS_TAPS)
+            pass->rows_made[s - 1] = 1;
+        if (needs == UC_NEEDS_WINDOW) {
+            const uc_rows merged = uc_plan_merged(plan, pass, s, pass->rows_made[s]);
+            fits = fits && take_rows(pass, &merged, &pass->merged_at[s]);
+            pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
+        }
+    }
+    return fits ? UC_OK : uc_fail(UC_NO_MEMORY, "one row of a stage is larger than memory");
+}
+
+/* Everything here depends on the chain and the kernels alone, so results are the same for every
+ * number of threads. */
 static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
-    const size_t limit = TILE_BYTES / plan->kernels->real_bytes;
     *pass = (uc_pass){.stages = stages,
                       .extent = stages ? chain->stage[stages - 1].out : chain->in,
-                      .tile = {1, 1, 1}};
-    for (size_t i = UC_SPACE; i-- > 0;) {
-        const size_t whole = pass->extent.size[i];
-        size_t low = 1, high = whole; /* the largest count in [low, high] that fits */
-        while (low < high) {
-            const size_t middle = low + (high - low + 1) / 2;
-            pass->tile[i] = middle;
-            if (buffer_elems(chain, stages, pass->tile) <= limit)
-                low = middle;
-            else
-                high = middle - 1;
-        }
-        pass->tiles[i] = (whole - 1) / low + 1;
-        pass->tile[i] = (whole - 1) / pass->tiles[i] + 1; /* tiles of about the same size */
+                      .step = 1,
+                      .rows = 1,
+                      .conv_rows = 1};
+    plan_columns(chain, pass);
+    if (stages > chain->conv_stage) {
+        plan_slab(plan, pass);
+        const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
+        pass->step = uc_plan_step(chain, stages);
+        pass->rows = pass->conv_rows;
+        if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
+            pass->rows = (pass->conv_rows * stride - 1) / window_after_conv(chain, stages, 1) + 1;
+        if (pass->rows > UC_MAX_ROWS)
+            pass->rows = UC_MAX_ROWS;
     }
-    pass->buffer_elems = buffer_elems(chain, stages, pass->tile);
-    if (pass->buffer_elems == SIZE_MAX)
-        return uc_fail(UC_NO_MEMORY, "one position of the output needs a tile larger than memory");
-    return UC_OK;
+    const uc_status status = plan_bands(plan, pass);
+    if (status != UC_OK)
+        return status;
+    for (size_t b = 0; b < pass->bands[1]; b++) {
+        const size_t left = pass->extent.size[1] - b * pass->band[1];
+        const size_t heights = left < pass->band[1] ? left : pass->band[1];
+        const size_t phases = heights < pass->step ? heights : pass->step;
+        /* At most one run more for each phase than whole runs need. */
+        pass->runs += pass->extent.size[0] * (heights / pass->rows + phases);
+    }
+    return plan_rows(plan, pass);
+}
+
+/* Rows can be kept for an op that needs everything if all that follows takes them as they are, and
+ * channel by channel, so that a few channels of the whole space fit the cache. */
+static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t panels =
+        uc_panel_count(chain->stage[chain->conv_stage].out.channels, plan->kernels->panel);
+    pass->block_panels = panels;
+    if (pass->stages == chain->stage_count || pass->stages <= chain->conv_stage ||
+        pass->bands[0] * pass->bands[1] > 1)
+        return;
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++) {
+        const uc_needs needs = uc_ops[chain->stage[s].op].needs;
+        if (s != pass->stages && needs != UC_NEEDS_ELEMENT)
+            return;
+    }
+    const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
+    size_t panel_elems = plan->kernels->panel;
+    if (!uc_size_mul(&panel_elems, rows.lanes) || !uc_size_mul(&panel_elems, pass->runs) ||
+        panel_elems > KEPT_BYTES / plan->kernels->real_bytes)
+        return;
+    const size_t fit = KEPT_BYTES / plan->kernels->real_bytes / panel_elems;
+    pass->keeps = true;
+    pass->block_panels = fit < panels ? fit : panels;
+    pass->kept_elems = pass->block_panels * plan->kernels->panel * rows.lanes;
 }
 
 static uc_status plan_passes(uc_plan *plan) {
@@ -122,7 +387,9 @@ static uc_status plan_passes(uc_plan *plan) {
         const uc_status status = plan_pass(plan, s, &plan->pass[plan->pass_count]);
         if (status != UC_OK)
             return status;
-        plan->pass_count++;
+        plan_keeping(plan, &plan->pass[plan->pass_count]);
+        if (plan->pass[plan->pass_count++].keeps)
+            break;
     }
     return UC_OK;
 }
@@ -135,23 +402,25 @@ static bool take(size_t *total, size_t *offset, size_t count, size_t bytes) {
 
 static uc_status plan_workspace(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
-    size_t largest_buffer = 0, largest_measures = 0, buffers = 0, total = 0;
+    const size_t bytes = plan->kernels->real_bytes;
+    size_t buffer = 0, slab = 0, kept = 0, largest_measures = 0, buffers = 0, total = 0;
     bool fits = true;
     for (size_t p = 0; p < plan->pass_count; p++) {
         const uc_pass *pass = &plan->pass[p];
-        if (pass->buffer_elems > largest_buffer)
-            largest_buffer = pass->buffer_elems;
-        if (p + 1 == plan->pass_count)
+        buffer = pass->buffer_elems > buffer ? pass->buffer_elems : buffer;
+        slab = pass->slab_elems > slab ? pass->slab_elems : slab;
+        if (pass->stages == chain->stage_count)
             break;
-        size_t measures = pass->tiles[0] * pass->tiles[1] * pass->tiles[2];
+        kept = pass->kept_elems * pass->runs;
+        size_t measures = pass->runs;
         fits = fits && uc_size_mul(&measures, pass->extent.channels);
-        if (measures > largest_measures)
-            largest_measures = measures;
+        largest_measures = measures > largest_measures ? measures : largest_measures;
     }
-    plan->buffer_bytes = largest_buffer;
-    fits = fits && uc_size_mul(&plan->buffer_bytes, plan->kernels->real_bytes) &&
-           uc_size_align(&plan->buffer_bytes) &&
-           take(&total, &buffers, 2 * plan->threads, plan->buffer_bytes);
+    plan->buffer_bytes = buffer;
+    fits = fits && uc_size_mul(&plan->buffer_bytes, bytes) && uc_size_align(&plan->buffer_bytes) &&
+           take(&total, &buffers, plan->threads, plan->buffer_bytes) &&
+           take(&total, &plan->slab_offset, slab, bytes) &&
+           take(&total, &plan->kept_offset, kept, bytes);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING) {
             size_t summaries = chain->batch_size;
@@ -166,17 +435,30 @@ static uc_status plan_workspace(uc_plan *plan) {
     return UC_OK;
 }
 
+/* A layer norm behind the convolution takes the channels' mean off: so can the weights, once and
+ * for all, and numbers added in between vanish with it. */
+static void plan_centred(uc_plan *plan) {
+    const uc_chain *chain = &plan->chain;
+    size_t s = chain->conv_stage + 1;
+    while (s < chain->stage_count && chain->stage[s].op == UC_OP_add && !*chain->stage[s].operand &&
+           isfinite(chain->stage[s].number[0]))
+        s++;
+    if (s == chain->stage_count || chain->stage[s].op != UC_OP_layernorm_channel)
+        return;
+    plan->centred_stage = s;
+    while (--s > chain->conv_stage)
+        plan->idle[s] = true;
+}
+
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */
 static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     const uc_chain *chain = &plan->chain;
     const uc_kernels *kernels = plan->kernels;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
-    const size_t bias_elems =
-        (conv->out.channels - 1) / kernels->panel * kernels->panel + kernels->panel;
-    size_t weights_elems = 0, weights = 0, bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
-    bool fits = uc_pack_weights_elems(conv, kernels->panel, &weights_elems) &&
-                take(&total, &weights, weights_elems, kernels->real_bytes) &&
-                take(&total, &bias, bias_elems, kernels->real_bytes);
+    size_t weights = 0, bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
+    bool fits = take(&total, &weights, uc_shape_elems(&chain->operand[conv->first_operand].shape),
+                     kernels->real_bytes) &&
+                take(&total, &bias, conv->out.channels, kernels->real_bytes);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (*chain->stage[s].operand)
             fits =
@@ -187,20 +469,25 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     char *memory = plan->operand_memory = uc_alloc(total);
     if (!memory)
         return UC_NO_MEMORY;
-    plan->weights = memory + weights;
-    plan->bias = memory + bias;
-    uc_pack_weights(kernels, conv, chain->dtype, operands[conv->first_operand], plan->weights);
-    memset(plan->bias, 0, bias_elems * kernels->real_bytes);
-    if (conv->conv.bias)
-        kernels->load(chain->dtype, operands[conv->first_operand + 1], plan->bias,
-                      conv->out.channels);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (*chain->stage[s].operand) {
             plan->per_channel[s] = memory + offset[s];
             kernels->load(chain->dtype, operands[chain->stage[s].first_operand],
                           plan->per_channel[s], chain->stage[s].out.channels);
         }
-    return UC_OK;
+    plan->weights = memory + weights;
+    plan->bias = memory + bias;
+    uc_pack pack = {.kernels = kernels,
+                    .conv = conv,
+                    .dtype = chain->dtype,
+                    .kernel = operands[conv->first_operand],
+                    .conv_bias = conv->conv.bias ? operands[conv->first_operand + 1] : NULL,
+                    .centred = plan->centred_stage != 0,
+                    .weights = plan->weights,
+                    .bias = plan->bias};
+    const uc_status status = uc_pack_run(&pack);
+    plan->exact = !pack.finite;
+    return status;
 }
 
 uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
@@ -218,12 +505,15 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
     uc_plan *made = uc_alloc(sizeof *made);
     if (!made)
         return UC_NO_MEMORY;
-    *made = (uc_plan){.chain = *chain,
-                      .kernels = chain->dtype == UC_F64 ? &uc_kernels_portable_f64
-                                                        : &uc_kernels_portable_f32,
-                      .threads = chosen.threads ? chosen.threads : (size_t)omp_get_max_threads()};
-    if ((status = plan_passes(made)) == UC_OK && (status = plan_workspace(made)) == UC_OK)
-        status = plan_operands(made, operands);
+    *made = (uc_plan){.chain = *chain, .threads = chosen.threads};
+    if (!made->threads)
+        made->threads = (size_t)omp_get_max_threads();
+    if (uc_chain_flops(chain) < FLOPS_FOR_THREADS)
+        made->threads = 1;
+    plan_centred(made);
+    if ((status = uc_cpu_kernels(chosen.isa, chain->dtype, &made->kernels)) == UC_OK &&
+        (status = plan_operands(made, operands)) == UC_OK && (status = plan_passes(made)) == UC_OK)
+        status = plan_workspace(made);
     if (status == UC_OK)
         *plan = made;
     else
@@ -284,19 +574,21 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
         const uc_axis axis = uc_axis_of(conv, i);
         fprintf(file, "%s %zu", i ? " x" : "", uc_axis_phases(&axis));
     }
-    fprintf(file, " with taps\nkernel:    %s, panels of %zu channels\n", plan->kernels->name,
-            plan->kernels->panel);
+    fprintf(file, " with taps\nkernel:    %s, panels of at most %zu channels\n",
+            plan->kernels->name, plan->kernels->panel);
     for (size_t p = 0; p < plan->pass_count; p++) {
         const uc_pass *pass = &plan->pass[p];
-        const bool last = p + 1 == plan->pass_count;
         fprintf(file,
-                "pass %zu:    %zu stages, %zu x %zu x %zu tiles of %zu x %zu x %zu positions, ",
-                p + 1, pass->stages, pass->tiles[0], pass->tiles[1], pass->tiles[2], pass->tile[0],
-                pass->tile[1], pass->tile[2]);
-        if (last)
+                "pass %zu:    %zu stages, %zu x %zu bands of %zu x %zu rows, %zu rows a run (%zu "
+                "of the "
+                "convolution), ",
+                p + 1, pass->stages, pass->bands[0], pass->bands[1], pass->band[0], pass->band[1],
+                pass->rows, pass->conv_rows);
+        if (pass->stages == chain->stage_count)
             fprintf(file, "stored\n");
         else
-            fprintf(file, "measured for %s\n", uc_ops[chain->stage[pass->stages].op].name);
+            fprintf(file, "measured for %s, %s\n", uc_ops[chain->stage[pass->stages].op].name,
+                    pass->keeps ? "kept and stored" : "computed again by the next");
     }
     fprintf(file, "threads:   at most %zu\nworkspace: %zu bytes\nwork:      %.4g FLOP\n",
             plan->threads, plan->workspace_bytes, uc_chain_flops(chain));

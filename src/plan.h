@@ -1,19 +1,43 @@
-/* How to compute a chain: kernels, packed operands, passes and their tiles.
+/* How to compute a chain: kernels, packed operands, passes and their rows.
  * Made by plan.c, run by tile.c. */
 #ifndef UC_PLAN_H
 #define UC_PLAN_H
 
 #include "kernels/kernels.h"
+#include "phase.h"
 
-/* One walk over the tiles of the space that a stage gives. It runs the stages [0, stages) on each
- * tile; then the last pass stores it, and every other one measures it for stage `stages`, which
- * needs everything. */
+#define UC_MAX_ROWS 32 /* of one run */
+
+/* One walk over the space that the stages [0, stages) make. It goes band by band: the convolution's
+ * input for a band of depths and heights is packed into the slab, then the band's rows are made in
+ * runs. The last pass stores them, every other one measures them for stage `stages`, which needs
+ * everything. */
 typedef struct uc_pass {
     size_t stages;
-    uc_extent extent;       /* of the space it walks over */
-    size_t tile[UC_SPACE];  /* positions of a full tile */
-    size_t tiles[UC_SPACE]; /* how many along each dimension */
-    size_t buffer_elems;    /* reals of each of a tile's two buffers */
+    uc_extent extent;         /* of the space it walks over */
+    size_t band[2], bands[2]; /* depths and heights of a band, and how many there are */
+    size_t step, rows;        /* rows of a run: how far apart, how many at most */
+    size_t runs;              /* of one batch item */
+    size_t conv_rows;         /* rows of one run of the convolution, at most */
+
+    /* For what stages [0, s) make: columns of a row, rows of a call at most, and where it lies in a
+     * thread's buffer; merged: what a pool has added up before it folds along the width. */
+    size_t columns[UC_MAX_STAGES + 1];
+    size_t rows_made[UC_MAX_STAGES + 1];
+    size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
+    size_t buffer_elems;
+
+    /* The slab: the convolution's input with zeros around it, in the order [depth][row][channel]
+     * or, where a run has several rows, [depth][channel][row]. */
+    size_t lead, pitch; /* zeros before a row's first column, reals from one row to the next */
+    size_t row_step, channel_step, depth_step;
+    size_t slab_elems;
+
+    /* Whether a measuring pass keeps its rows and goes on from them, panels of channels by panels,
+     * instead of leaving it to the next pass to compute them again. */
+    bool keeps;
+    size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
+    size_t kept_elems;   /* of one run of a block */
 } uc_pass;
 
 struct uc_plan {
@@ -24,16 +48,39 @@ struct uc_plan {
     void *weights, *bias;             /* of the convolution */
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
     void *operand_memory;             /* where all of them live */
+    size_t centred_stage;             /* the layer norm that the weights are centred for, or 0 */
+    bool exact;                       /* the weights are not all finite */
+    bool idle[UC_MAX_STAGES];         /* stages with nothing to do */
 
     size_t pass_count;
     uc_pass pass[UC_MAX_STAGES + 1];
 
-    /* The workspace: two buffers per thread, a summary for every channel of every EVERYTHING stage
-     * of an item, and one for every channel of every tile of a measuring pass. */
+    /* The workspace: a buffer per thread, the slab, kept rows, a summary for every channel of every
+     * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
     size_t buffer_bytes;
+    size_t slab_offset, kept_offset;
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;
     size_t workspace_bytes;
 };
+
+/* The shape of `count` rows that the stages [0, stages) make; no memory yet. */
+uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count);
+
+/* What a pool has added up before it folds: its input's columns and phases in `count` rows. */
+uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count);
+
+/* How far apart the rows are that the stages [0, stages) make best in one run: those of a
+ * convolution share a phase. */
+size_t uc_plan_step(const uc_chain *chain, size_t stages);
+
+/* The inputs of the convolution that a span of the pass needs along depth or height. Where a run
+ * has several rows, heights go on past the input, as rows of zeros. */
+typedef struct uc_reach {
+    ptrdiff_t begin;
+    size_t count;
+} uc_reach;
+
+uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimension, uc_span outputs);
 
 #endif

@@ -1,10 +1,11 @@
-/* The tile loop: load, fill, finish, store.
+/* The tile loop: pack, then fill, finish and store rows.
  * Called by plan.c; calls the kernels. The serial twin of a pass:
  *
- *     for each batch item, for each tile:
- *         load the box of the input that the tile needs
- *         for each stage: fill the next tile from it (convolution, pools) or change it in place
- *         store the tile, or measure it for the stage that needs everything
+ *     for each batch item, for each band of depths and heights:
+ *         pack the convolution's input for the band, with zeros around it
+ *         for each run of rows in the band:
+ *             make the rows: fill them from the slab, let each op finish them
+ *             store them, or measure them for the stage that needs everything
  */
 #include "tile.h"
 
@@ -22,179 +23,357 @@ static int omp_get_thread_num(void) {
 }
 #endif
 
-void uc_tile_boxes(const uc_chain *chain, size_t stages, const uc_box *tile,
-                   uc_box boxes[UC_MAX_STAGES + 1]) {
-    boxes[stages] = *tile;
-    for (size_t s = stages; s-- > 0;) {
-        const uc_stage *stage = &chain->stage[s];
-        boxes[s] = boxes[s + 1];
-        for (size_t i = 0; i < UC_SPACE; i++) {
-            uc_span *span = &boxes[s].span[i];
-            if (uc_ops[stage->op].needs == UC_NEEDS_WINDOW) {
-                span->begin *= stage->window[i];
-                span->count *= stage->window[i];
-            } else if (uc_ops[stage->op].needs == UC_NEEDS_TAPS) {
-                const uc_axis axis = uc_axis_of(stage, i);
-                *span = uc_axis_sources(&axis, *span);
-            }
-        }
-    }
-}
-
-static uc_tile tile_in(void *buffer, size_t channels, const uc_box *box) {
-    uc_tile tile = {.reals = buffer, .channels = channels};
-    for (size_t i = 0; i < UC_SPACE; i++) {
-        tile.begin[i] = box->span[i].begin;
-        tile.size[i] = box->span[i].count;
-    }
-    return tile;
-}
-
-/* Moves a tile from or to its place in a tensor's batch item, row by row. */
-typedef struct place {
+/* One batch item and band of a pass, as every thread sees it. */
+typedef struct walk {
     const uc_plan *plan;
-    const uc_extent *extent;
-    size_t item;
-} place;
-
-static size_t row_offset(const place *at, const uc_tile *tile, size_t c, size_t d, size_t h) {
-    const size_t *size = at->extent->size;
-    const size_t channel = at->item * at->extent->channels + c;
-    const size_t row = (channel * size[0] + tile->begin[0] + d) * size[1] + tile->begin[1] + h;
-    return (row * size[2] + tile->begin[2]) * uc_dtype_bytes(at->plan->chain.dtype);
-}
-
-static void load_tile(const place *at, const void *input, uc_tile *tile) {
-    const uc_kernels *kernels = at->plan->kernels;
-    char *row = tile->reals;
-    for (size_t c = 0; c < tile->channels; c++)
-        for (size_t d = 0; d < tile->size[0]; d++)
-            for (size_t h = 0; h < tile->size[1]; h++) {
-                kernels->load(at->plan->chain.dtype,
-                              (const char *)input + row_offset(at, tile, c, d, h), row,
-                              tile->size[2]);
-                row += tile->size[2] * kernels->real_bytes;
-            }
-}
-
-static void store_tile(const place *at, const uc_tile *tile, void *output) {
-    const uc_kernels *kernels = at->plan->kernels;
-    const char *row = tile->reals;
-    for (size_t c = 0; c < tile->channels; c++)
-        for (size_t d = 0; d < tile->size[0]; d++)
-            for (size_t h = 0; h < tile->size[1]; h++) {
-                kernels->store(at->plan->chain.dtype, row,
-                               (char *)output + row_offset(at, tile, c, d, h), tile->size[2]);
-                row += tile->size[2] * kernels->real_bytes;
-            }
-}
-
-/* Fills a tile with the convolution, direct: row by row, phase by phase. */
-static void fill_direct(const uc_plan *plan, const uc_stage *conv, const uc_tile *in,
-                        uc_tile *out) {
-    const uc_kernels *kernels = plan->kernels;
-    uc_axis axis[UC_SPACE];
-    for (size_t i = 0; i < UC_SPACE; i++)
-        axis[i] = uc_axis_of(conv, i);
-    uc_conv_row row = {.in = in,
-                       .bias = plan->bias,
-                       .in_width = axis[2].in,
-                       .output_step = axis[2].stride,
-                       .output_channel_step = uc_tile_positions(out),
-                       .out_channels = out->channels};
-
-    char *reals = out->reals;
-    for (size_t d = 0; d < out->size[0]; d++)
-        for (size_t h = 0; h < out->size[1]; h++, reals += out->size[2] * kernels->real_bytes) {
-            row.d = uc_axis_taps(&axis[0], out->begin[0] + d);
-            row.h = uc_axis_taps(&axis[1], out->begin[1] + h);
-            for (size_t w = 0; w < out->size[2] && w < axis[2].stride; w++) {
-                const uc_taps taps = uc_axis_taps(&axis[2], out->begin[2] + w);
-                const size_t phase[UC_SPACE] = {row.d.phase, row.h.phase, taps.phase};
-                for (size_t i = 0; i < UC_SPACE; i++)
-                    row.taps[i] = uc_axis_phase_taps(&axis[i], phase[i]);
-                row.weights =
-                    (const char *)plan->weights +
-                    uc_pack_phase_offset(conv, kernels->panel, axis, phase) * kernels->real_bytes;
-                row.source = taps.source;
-                row.output = reals + w * kernels->real_bytes;
-                row.count = (out->size[2] - w - 1) / axis[2].stride + 1;
-                kernels->conv_row(&row);
-            }
-        }
-}
-
-/* The state of one execution. */
-typedef struct run {
-    const uc_plan *plan;
+    const uc_pass *pass;
     const void *input;
     void *output;
     char *workspace;
-} run;
+    size_t item;
+    uc_span band[2];            /* depths and heights of the pass's space */
+    uc_reach source[2];         /* what the slab holds of them */
+    uc_axis axis[UC_SPACE];     /* of the convolution */
+    size_t first_panel, panels; /* the block of output channels */
+    size_t first_channel, channels;
+    char *kept; /* where the rows of this run are kept, or NULL */
+} walk;
 
-static uc_summary *summaries_of(const run *r, size_t stage) {
-    return (uc_summary *)(void *)(r->workspace + r->plan->summary_offset[stage]);
+static char *thread_buffer(const walk *w) {
+    return w->workspace + (size_t)omp_get_thread_num() * w->plan->buffer_bytes;
 }
 
-static uc_summary *measures_of(const run *r, size_t tile, size_t channels) {
-    return (uc_summary *)(void *)(r->workspace + r->plan->measures_offset) + tile * channels;
+static char *slab_of(const walk *w) {
+    return w->workspace + w->plan->slab_offset;
 }
 
-/* The tile with this number, cut at the end of the space. */
-static uc_box tile_box(const uc_pass *pass, size_t number) {
-    uc_box box;
-    for (size_t i = UC_SPACE; i-- > 0; number /= pass->tiles[i]) {
-        const size_t begin = number % pass->tiles[i] * pass->tile[i];
-        const size_t left = pass->extent.size[i] - begin;
-        box.span[i] = (uc_span){begin, left < pass->tile[i] ? left : pass->tile[i]};
+static uc_summary *summaries_of(const walk *w, size_t stage) {
+    return (uc_summary *)(void *)(w->workspace + w->plan->summary_offset[stage]) +
+           w->item * w->plan->chain.stage[stage].in.channels;
+}
+
+static uc_summary *measures_of(const walk *w, size_t run) {
+    return (uc_summary *)(void *)(w->workspace + w->plan->measures_offset) +
+           run * w->pass->extent.channels; /* a block uses the first of them */
+}
+
+static uc_rows rows_of(const walk *w, size_t stages, size_t count) {
+    uc_rows rows = uc_plan_rows(w->plan, w->pass, stages, count);
+    rows.reals = thread_buffer(w) + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
+    if (stages > w->plan->chain.conv_stage && w->pass->keeps) {
+        rows.reals = w->kept;
+        rows.channels = w->channels;
     }
-    return box;
+    return rows;
 }
 
-static void run_tile(const run *r, const uc_pass *pass, size_t item, size_t number) {
-    const uc_plan *plan = r->plan;
-    const uc_chain *chain = &plan->chain;
-    const uc_box box = tile_box(pass, number);
-    uc_box boxes[UC_MAX_STAGES + 1];
-    uc_tile_boxes(chain, pass->stages, &box, boxes);
+/* ---- Making rows ---- */
 
-    char *buffers = r->workspace + (size_t)omp_get_thread_num() * 2 * plan->buffer_bytes;
-    char *buffer = buffers, *other = buffers + plan->buffer_bytes;
-    uc_tile tile = tile_in(buffer, chain->in.channels, &boxes[0]);
-    load_tile(&(place){plan, &chain->in, item}, r->input, &tile);
+static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t height, size_t step,
+                         size_t count);
 
-    for (size_t s = 0; s < pass->stages; s++) {
-        const uc_stage *stage = &chain->stage[s];
-        const uc_needs needs = uc_ops[stage->op].needs;
-        const bool in_place = needs != UC_NEEDS_TAPS && needs != UC_NEEDS_WINDOW;
-        if (!in_place) {
-            char *swapped = buffer;
-            buffer = other;
-            other = swapped;
-        }
-        uc_tile next = tile_in(buffer, stage->out.channels, &boxes[s + 1]);
-        if (needs == UC_NEEDS_TAPS) {
-            fill_direct(plan, stage, &tile, &next);
-        } else {
-            const uc_finish finish = {.stage = stage,
-                                      .per_channel = plan->per_channel[s],
-                                      .summaries =
-                                          needs == UC_NEEDS_EVERYTHING
-                                              ? summaries_of(r, s) + item * stage->in.channels
-                                              : NULL};
-            plan->kernels->finish[stage->op](&finish, &tile, &next);
-        }
-        tile = next;
+static size_t element_offset(const walk *w, const uc_extent *extent, size_t c, size_t depth,
+                             size_t height) {
+    const size_t channel = w->item * extent->channels + c;
+    const size_t row = (channel * extent->size[0] + depth) * extent->size[1] + height;
+    return row * extent->size[2] * uc_dtype_bytes(w->plan->chain.dtype);
+}
+
+static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
+    const uc_kernels *kernels = w->plan->kernels;
+    const uc_chain *chain = &w->plan->chain;
+    const uc_rows rows = rows_of(w, 0, count);
+    for (size_t c = 0; c < rows.channels; c++)
+        for (size_t r = 0; r < count; r++)
+            kernels->load(
+                chain->dtype,
+                (const char *)w->input + element_offset(w, &chain->in, c, depth, height + r * step),
+                (char *)rows.reals + (c * rows.lanes + r * rows.pitch) * kernels->real_bytes,
+                rows.columns);
+    return rows;
+}
+
+/* The convolution, direct: rows of one phase along depth and height, phase by phase along width. */
+static uc_rows fill_rows(const walk *w, size_t depth, size_t height, size_t count) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t bytes = plan->kernels->real_bytes, stage = plan->chain.conv_stage;
+    const uc_stage *conv = &plan->chain.stage[stage];
+    const uc_rows rows = rows_of(w, stage + 1, count);
+    const uc_taps d = uc_axis_taps(&w->axis[0], depth), h = uc_axis_taps(&w->axis[1], height);
+
+    /* Where the slab's rows run on into each other there are zeros for the missing ones. */
+    const bool all_heights = pass->conv_rows > 1;
+    uc_conv_run run = {.x_depth = pass->depth_step,
+                       .x_row = pass->row_step,
+                       .x_channel = pass->channel_step,
+                       .bias = plan->bias,
+                       .first = {d.first, all_heights ? 0 : h.first},
+                       .end = {0, all_heights ? uc_axis_phase_taps(&w->axis[1], h.phase) : h.end},
+                       .in_channels = conv->in.channels,
+                       .out_channels = conv->out.channels,
+                       .first_panel = w->first_panel,
+                       .panels = w->panels,
+                       .y_channel = rows.lanes,
+                       .in_columns = w->axis[2].in};
+    /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
+    const ptrdiff_t origin =
+        ((ptrdiff_t)d.source - w->source[0].begin) * (ptrdiff_t)pass->depth_step +
+        ((ptrdiff_t)h.source - w->source[1].begin) * (ptrdiff_t)pass->row_step +
+        (ptrdiff_t)pass->lead;
+    for (size_t e = 0; e < rows.phases; e++) {
+        const uc_taps width = uc_axis_taps(&w->axis[2], e);
+        const size_t phase[UC_SPACE] = {d.phase, h.phase, width.phase};
+        for (size_t i = 0; i < UC_SPACE; i++)
+            run.taps[i] = uc_axis_phase_taps(&w->axis[i], phase[i]);
+        if (!run.taps[2])
+            run.end[0] = run.first[0]; /* nothing but the bias */
+        else
+            run.end[0] = d.end;
+        run.source = width.source;
+        run.weights = (const char *)plan->weights + uc_pack_phase_offset(conv, phase) * bytes;
+        run.x = (const char *)slab_of(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
+        run.y = (char *)rows.reals + e * rows.phase_step * bytes;
+        run.lanes = (count - 1) * rows.pitch + (rows.columns - e - 1) / rows.phases + 1;
+        if (plan->exact)
+            plan->kernels->conv_exact(&run);
+        else
+            plan->kernels->conv(&run);
     }
+    return rows;
+}
 
-    if (pass->stages == chain->stage_count)
-        store_tile(&(place){plan, &chain->out, item}, &tile, r->output);
+/* Adds row `from_row` of `from` to row `into_row` of what a pool merges, or starts it with it. */
+static void merge_row(const walk *w, uc_op op, const uc_rows *into, size_t into_row,
+                      const uc_rows *from, size_t from_row, bool first) {
+    const uc_kernels *kernels = w->plan->kernels;
+    const size_t bytes = kernels->real_bytes;
+    for (size_t e = 0; e < from->phases; e++) {
+        char *to = (char *)into->reals + (e * into->phase_step + into_row * into->pitch) * bytes;
+        const char *with =
+            (const char *)from->reals + (e * from->phase_step + from_row * from->pitch) * bytes;
+        const size_t lanes = (from->columns - e - 1) / from->phases + 1;
+        if (!first)
+            kernels->merge[op](to, into->lanes, with, from->lanes, from->channels, lanes);
+        else
+            for (size_t c = 0; c < from->channels; c++)
+                memcpy(to + c * into->lanes * bytes, with + c * from->lanes * bytes, lanes * bytes);
+    }
+}
+
+/* A pool merges the rows of its windows as they are made, phase by phase so that the weights of one
+ * serve many rows, and then folds each row along the width. */
+static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t height, size_t count) {
+    const uc_plan *plan = w->plan;
+    const uc_stage *stage = &plan->chain.stage[stages - 1];
+    const size_t *window = stage->window;
+    const size_t step = uc_plan_step(&plan->chain, stages - 1);
+    const size_t depth_step = step == 1 ? 1 : w->axis[0].stride;
+    uc_rows merged = uc_plan_merged(plan, w->pass, stages, count);
+    merged.reals = thread_buffer(w) + w->pass->merged_at[stages] * plan->kernels->real_bytes;
+    bool begun[UC_MAX_ROWS] = {false};
+
+    const size_t first = height * window[1], end = first + count * window[1];
+    for (size_t d_phase = 0; d_phase < depth_step; d_phase++)
+        for (size_t d = depth * window[0]; d < (depth + 1) * window[0]; d++) {
+            if (d % depth_step != d_phase)
+                continue;
+            for (size_t begin = first; begin < first + step && begin < end; begin++) {
+                size_t left = (end - begin - 1) / step + 1;
+                for (size_t h = begin; left;) {
+                    const size_t most = w->pass->rows_made[stages - 1];
+                    const size_t some = left < most ? left : most;
+                    const uc_rows made = make_rows(w, stages - 1, d, h, step, some);
+                    for (size_t r = 0; r < some; r++) {
+                        const size_t target = (h + r * step) / window[1] - height;
+                        merge_row(w, stage->op, &merged, target, &made, r, !begun[target]);
+                        begun[target] = true;
+                    }
+                    left -= some;
+                    h += some * step;
+                }
+            }
+        }
+    const uc_rows rows = rows_of(w, stages, count);
+    plan->kernels->fold[stage->op](&(uc_finish){.stage = stage}, &merged, &rows);
+    return rows;
+}
+
+/* Runs an op that changes rows in place. measured: of these rows, if they are as measured. */
+static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary *measured) {
+    const uc_plan *plan = w->plan;
+    const uc_stage *stage = &plan->chain.stage[s];
+    if (plan->idle[s])
+        return;
+    const bool everything = uc_ops[stage->op].needs == UC_NEEDS_EVERYTHING;
+    const uc_finish finish = {.stage = stage,
+                              .per_channel = plan->per_channel[s],
+                              .summaries = everything ? summaries_of(w, s) : NULL,
+                              .measured = everything ? measured : NULL,
+                              .first_channel = s > plan->chain.conv_stage ? w->first_channel : 0,
+                              .centred = s && s == plan->centred_stage};
+    plan->kernels->finish[stage->op](&finish, rows);
+    if (stage->out.channels < rows->channels) /* the op has summed them */
+        rows->channels = stage->out.channels;
+}
+
+/* Rows height, height + step, ... of one depth, as the stages [0, stages) make them. */
+static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t height, size_t step,
+                         size_t count) {
+    const uc_plan *plan = w->plan;
+    if (!stages)
+        return load_rows(w, depth, height, step, count);
+    const size_t s = stages - 1;
+    const uc_stage *stage = &plan->chain.stage[s];
+    const uc_needs needs = uc_ops[stage->op].needs;
+    if (needs == UC_NEEDS_TAPS)
+        return fill_rows(w, depth, height, count);
+    if (needs == UC_NEEDS_WINDOW)
+        return pool_rows(w, stages, depth, height, count);
+
+    uc_rows rows = make_rows(w, s, depth, height, step, count);
+    finish_rows(w, s, &rows, NULL);
+    return rows;
+}
+
+/* ---- The slab ---- */
+
+/* One row of the slab, in all channels: zeros, the columns, zeros. */
+static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t bytes = plan->kernels->real_bytes;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const size_t columns = conv->in.size[2];
+    const size_t depth = (size_t)w->source[0].begin + depth_index;
+    const ptrdiff_t row_input = w->source[1].begin + (ptrdiff_t)row_index;
+    const size_t height = (size_t)row_input;
+    const bool zeros = row_input < 0 || height >= conv->in.size[1];
+
+    /* With no op before the convolution, rows are loaded where they belong. */
+    const bool direct = plan->chain.conv_stage == 0;
+    uc_rows made = {0};
+    if (!zeros && !direct)
+        made = make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
+    for (size_t c = 0; c < conv->in.channels; c++) {
+        char *row = slab_of(w) + (depth_index * pass->depth_step + row_index * pass->row_step +
+                                  c * pass->channel_step) *
+                                     bytes;
+        if (zeros) {
+            memset(row, 0, pass->pitch * bytes);
+            continue;
+        }
+        memset(row, 0, pass->lead * bytes);
+        row += pass->lead * bytes;
+        if (direct)
+            plan->kernels->load(plan->chain.dtype,
+                                (const char *)w->input +
+                                    element_offset(w, &plan->chain.in, c, depth, height),
+                                row, columns);
+        else
+            memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);
+        memset(row + columns * bytes, 0, (pass->pitch - pass->lead - columns) * bytes);
+    }
+}
+
+/* What the rows' vectors may reach past the last row, and past the last channel where channels are
+ * kept apart. */
+static void pack_rest(const walk *w, size_t depths, size_t rows) {
+    const uc_pass *pass = w->pass;
+    const size_t bytes = w->plan->kernels->real_bytes,
+                 channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
+    char *slab = slab_of(w);
+    const size_t used = depths * pass->depth_step;
+    memset(slab + used * bytes, 0, (pass->slab_elems - used) * bytes);
+    if (pass->conv_rows > 1)
+        for (size_t d = 0; d < depths; d++)
+            for (size_t c = 0; c < channels; c++) {
+                const size_t past =
+                    d * pass->depth_step + c * pass->channel_step + rows * pass->row_step;
+                memset(slab + past * bytes, 0,
+                       (pass->channel_step - rows * pass->row_step) * bytes);
+            }
+}
+
+/* ---- Passes ---- */
+
+/* The runs of a band are numbered: depth by depth, phase by phase, row by row. */
+static size_t band_rows_from(const walk *w, size_t phase) {
+    /* The first row of the band that has this phase, counted from the band's begin. */
+    const size_t step = w->pass->step;
+    return (phase + step - w->band[1].begin % step) % step;
+}
+
+static size_t phase_runs(const walk *w, size_t phase) {
+    const size_t first = band_rows_from(w, phase), rows = w->band[1].count;
+    if (first >= rows)
+        return 0;
+    return ((rows - first - 1) / w->pass->step) / w->pass->rows + 1;
+}
+
+/* Where a run's rows are. */
+typedef struct run_rows {
+    size_t depth, height, count;
+} run_rows;
+
+static run_rows find_run(const walk *w, size_t number, size_t depth_runs) {
+    const uc_pass *pass = w->pass;
+    size_t index = number % depth_runs, phase = 0;
+    for (; index >= phase_runs(w, phase); phase++)
+        index -= phase_runs(w, phase);
+    const size_t offset = band_rows_from(w, phase) + index * pass->rows * pass->step;
+    const size_t left = (w->band[1].count - offset - 1) / pass->step + 1;
+    return (run_rows){w->band[0].begin + number / depth_runs, w->band[1].begin + offset,
+                      left < pass->rows ? left : pass->rows};
+}
+
+static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows) {
+    const uc_plan *plan = w->plan;
+    for (size_t c = 0; c < rows->channels; c++)
+        for (size_t r = 0; r < run->count; r++)
+            plan->kernels->store(plan->chain.dtype,
+                                 (const char *)rows->reals + (c * rows->lanes + r * rows->pitch) *
+                                                                 plan->kernels->real_bytes,
+                                 rows->phases, rows->phase_step,
+                                 (char *)w->output +
+                                     element_offset(w, &plan->chain.out, w->first_channel + c,
+                                                    run->depth, run->height + r * w->pass->step),
+                                 rows->columns);
+}
+
+static char *kept_rows(const walk *w, size_t number) {
+    return w->workspace + w->plan->kept_offset +
+           number * w->pass->kept_elems * w->plan->kernels->real_bytes;
+}
+
+/* Makes a run's rows, and stores or measures them. */
+static void make_run(const walk *team, size_t number, size_t depth_runs, size_t runs_before) {
+    walk w = *team;
+    const uc_pass *pass = w.pass;
+    const run_rows run = find_run(&w, number, depth_runs);
+    if (pass->keeps)
+        w.kept = kept_rows(&w, number);
+    const uc_rows rows = make_rows(&w, pass->stages, run.depth, run.height, pass->step, run.count);
+    if (pass->stages == w.plan->chain.stage_count)
+        store_rows(&w, &run, &rows);
     else
-        plan->kernels->measure[chain->stage[pass->stages].op](
-            &tile, measures_of(r, number, tile.channels));
+        w.plan->kernels->measure[w.plan->chain.stage[pass->stages].op](
+            &rows, measures_of(&w, runs_before + number));
 }
 
-uc_summary uc_summary_merge(uc_summary a, uc_summary b) {
+/* Goes on from a run's rows as they were measured and kept. */
+static void resume_run(const walk *team, size_t number, size_t depth_runs) {
+    walk w = *team;
+    const run_rows run = find_run(&w, number, depth_runs);
+    w.kept = kept_rows(&w, number);
+    uc_rows rows = rows_of(&w, w.pass->stages, run.count);
+    for (size_t s = w.pass->stages; s < w.plan->chain.stage_count; s++)
+        finish_rows(&w, s, &rows, measures_of(&w, number));
+    store_rows(&w, &run, &rows);
+}
+
+/* The summary of two sets of values together. */
+static uc_summary merge_summaries(uc_summary a, uc_summary b) {
     /* Sums are relative to their largest value: bring both to the larger one. A NaN stays. */
     if (!(a.largest >= b.largest)) {
         const uc_summary swapped = a;
@@ -210,32 +389,96 @@ uc_summary uc_summary_merge(uc_summary a, uc_summary b) {
     return a;
 }
 
-/* All tiles' measures of an item, merged in the tiles' order: the same for any thread count. */
-static void merge_measures(const run *r, const uc_pass *pass, size_t item, size_t tiles) {
-    const size_t channels = pass->extent.channels;
-    uc_summary *summaries = summaries_of(r, pass->stages) + item * channels;
-    memcpy(summaries, measures_of(r, 0, channels), channels * sizeof *summaries);
-    for (size_t t = 1; t < tiles; t++)
-        for (size_t c = 0; c < channels; c++)
-            summaries[c] = uc_summary_merge(summaries[c], measures_of(r, t, channels)[c]);
+/* All runs' measures of an item, merged in the runs' order: the same for any thread count. */
+static void merge_measures(const walk *w, size_t runs) {
+    uc_summary *summaries = summaries_of(w, w->pass->stages) + w->first_channel;
+    memcpy(summaries, measures_of(w, 0), w->channels * sizeof *summaries);
+    for (size_t r = 1; r < runs; r++)
+        for (size_t c = 0; c < w->channels; c++)
+            summaries[c] = merge_summaries(summaries[c], measures_of(w, r)[c]);
+}
+
+/* The block of output channels that starts at a panel. */
+static void enter_block(walk *w, size_t first_panel) {
+    const size_t channels = w->plan->chain.stage[w->plan->chain.conv_stage].out.channels;
+    const size_t panels = uc_panel_count(channels, w->plan->kernels->panel);
+    const size_t left = panels - first_panel;
+    w->first_panel = first_panel;
+    w->panels = left < w->pass->block_panels ? left : w->pass->block_panels;
+    w->first_channel = uc_panel_begin(channels, panels, first_panel);
+    w->channels = uc_panel_begin(channels, panels, first_panel + w->panels) - w->first_channel;
+}
+
+/* Packs and makes one band of one item. Returns how many runs it had. */
+static size_t run_band(walk *w, size_t runs_before) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t threads = plan->threads;
+    const bool conv = pass->stages > plan->chain.conv_stage;
+    size_t depths = 0, rows = 0, depth_runs = 0;
+    if (conv) {
+        for (size_t i = 0; i < 2; i++)
+            w->source[i] = uc_plan_reach(plan, pass, i, w->band[i]);
+        depths = w->source[0].count;
+        rows = w->source[1].count;
+    }
+    for (size_t phase = 0; phase < pass->step; phase++)
+        depth_runs += phase_runs(w, phase);
+    const size_t runs = depth_runs * w->band[0].count;
+    /* Neighbours share weights, and every thread gets a few shares. */
+    const size_t chunk = runs / (threads * 8) + 1;
+
+#pragma omp parallel num_threads((int)threads) if (threads > 1)
+    {
+        if (conv) {
+#pragma omp single nowait
+            pack_rest(w, depths, rows);
+#pragma omp for schedule(static)
+            for (size_t i = 0; i < depths * rows; i++)
+                pack_row(w, i / rows, i % rows);
+        }
+        walk block = *w;
+        const size_t panels = uc_panel_count(plan->chain.stage[plan->chain.conv_stage].out.channels,
+                                             plan->kernels->panel);
+        for (size_t p = 0; p < panels; p += pass->block_panels) {
+            enter_block(&block, p);
+#pragma omp for schedule(dynamic, chunk)
+            for (size_t i = 0; i < runs; i++)
+                make_run(&block, i, depth_runs, runs_before);
+            if (pass->keeps) {
+#pragma omp single
+                merge_measures(&block, runs);
+#pragma omp for schedule(dynamic, chunk)
+                for (size_t i = 0; i < runs; i++)
+                    resume_run(&block, i, depth_runs);
+            }
+        }
+    }
+    return runs;
 }
 
 void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *workspace) {
-    const run r = {plan, input, output, workspace};
+    walk w = {.plan = plan, .input = input, .output = output, .workspace = workspace};
+    for (size_t i = 0; i < UC_SPACE; i++)
+        w.axis[i] = uc_axis_of(&plan->chain.stage[plan->chain.conv_stage], i);
     for (size_t p = 0; p < plan->pass_count; p++) {
-        const uc_pass *pass = &plan->pass[p];
-        const size_t tiles = pass->tiles[0] * pass->tiles[1] * pass->tiles[2];
-        if (p + 1 < plan->pass_count) {
-            for (size_t item = 0; item < plan->chain.batch_size; item++) {
-#pragma omp parallel for schedule(dynamic) num_threads((int)plan->threads)
-                for (size_t t = 0; t < tiles; t++)
-                    run_tile(&r, pass, item, t);
-                merge_measures(&r, pass, item, tiles);
+        w.pass = &plan->pass[p];
+        for (w.item = 0; w.item < plan->chain.batch_size; w.item++) {
+            size_t runs = 0;
+            for (size_t b = 0; b < w.pass->bands[0] * w.pass->bands[1]; b++) {
+                const size_t at[2] = {b / w.pass->bands[1], b % w.pass->bands[1]};
+                for (size_t i = 0; i < 2; i++) {
+                    const size_t begin = at[i] * w.pass->band[i],
+                                 left = w.pass->extent.size[i] - begin;
+                    w.band[i] = (uc_span){begin, left < w.pass->band[i] ? left : w.pass->band[i]};
+                }
+                runs += run_band(&w, runs);
             }
-        } else {
-#pragma omp parallel for schedule(dynamic) num_threads((int)plan->threads)
-            for (size_t t = 0; t < tiles * plan->chain.batch_size; t++)
-                run_tile(&r, pass, t / tiles, t % tiles);
+            if (w.pass->stages < plan->chain.stage_count && !w.pass->keeps) {
+                w.first_channel = 0;
+                w.channels = w.pass->extent.channels;
+                merge_measures(&w, runs);
+            }
         }
     }
 }

@@ -1,149 +1,180 @@
-/* The direct convolution: one row of one phase, for all channels, from a tile of the input.
- * Included by kernels.inc.c; called by tile.c as kernels->conv_row().
+/* The direct convolution: some lanes of one phase, for a range of channels.
+ * Included by kernels.inc.c; called by tile.c as kernels->conv().
  *
- * Positions lie in lanes and a panel of channels in rows: weights are broadcast. The plain loop:
- *
- *     for each channel c, output j:
- *         y[c][j] = bias[c] + sum over taps (td, th, tw), ci of
- *                   w[c][td][th][ci][tw] * x[ci][d - td][h - th][source + j - tw]
- */
+ * Positions lie in lanes and a panel of channels in rows: a weight is broadcast and serves several
+ * vectors. */
 
-#define PANEL 4   /* 4 x 2 vectors: 8 accumulators + 2 inputs + 1 weight = 11 of 16 registers */
-#define VECTORS 2 /* one load of a weight serves both */
-#define LANES (16 / sizeof(REAL))
-#define BLOCK (VECTORS * LANES)
+/* PANEL x 2 vectors of accumulators, 2 inputs and 1 weight: 15 of 16 registers for a panel of 6, 19
+ * of 32 for one of 8; at least 8 accumulators hide the latency of a multiply-add. Small panels take
+ * more vectors for the same reason. */
+#define WIDEST 4
 
-/* Sums of at most about this many products are added up apart, so that the error of a long sum
- * grows with the square root of its parts, not of its terms. */
+/* Sums of about this many products are added up apart, so that the error of a long sum grows with
+ * the number of its parts, not of its terms. */
 #define CHAIN_PRODUCTS 256
 
-typedef REAL NAME(vector) __attribute__((vector_size(16)));
-
-static inline NAME(vector) NAME(vector_load)(const REAL *from) {
-    NAME(vector) loaded;
-    memcpy(&loaded, from, sizeof loaded);
-    return loaded;
-}
-
-/* The input row that taps (td, th) read, at the width's input 0. */
-static inline const REAL *NAME(input_row)(const uc_conv_row *row, size_t td, size_t th) {
-    const uc_tile *in = row->in;
-    const size_t d = row->d.source - td - in->begin[0], h = row->h.source - th - in->begin[1];
-    return (const REAL *)in->reals + (d * in->size[1] + h) * in->size[2] - in->begin[2];
-}
-
-/* BLOCK outputs from j on, where every tap along the width has an input. */
-static void NAME(conv_block)(const uc_conv_row *row, const REAL *panel, const REAL *bias, size_t j,
-                             REAL sums[PANEL][BLOCK]) {
-    const size_t in_channels = row->in->channels, channel_step = uc_tile_positions(row->in),
-                 taps = row->taps[2];
-    NAME(vector) total[PANEL][VECTORS], chain[PANEL][VECTORS];
-    for (size_t c = 0; c < PANEL; c++)
-        for (size_t v = 0; v < VECTORS; v++) {
-            total[c][v] = (NAME(vector)){0} + bias[c];
-            chain[c][v] = (NAME(vector)){0};
-        }
+/* `rows` channels x `vectors` vectors; both are constants where this is expanded. */
+INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_conv_run *run,
+                             const REAL *x, const REAL *panel, const REAL *bias, REAL *y) {
+    const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2];
+    vec sum[PANEL][WIDEST], total[PANEL][WIDEST];
+    UNROLL
+    for (size_t c = 0; c < rows; c++)
+        UNROLL
+    for (size_t v = 0; v < vectors; v++)
+        sum[c][v] = splat(bias[c]);
 
     size_t products = 0;
-    for (size_t td = row->d.first; td < row->d.end; td++)
-        for (size_t th = row->h.first; th < row->h.end; th++) {
-            const REAL *x = NAME(input_row)(row, td, th) + row->source + j;
-            const REAL *w = panel + (td * row->taps[1] + th) * in_channels * taps * PANEL;
-            for (size_t ci = 0; ci < in_channels; ci++, x += channel_step) {
-                for (size_t t = 0; t < taps; t++, w += PANEL) {
-                    NAME(vector) input[VECTORS];
-                    for (size_t v = 0; v < VECTORS; v++)
-                        input[v] = NAME(vector_load)(x - t + v * LANES);
-                    for (size_t c = 0; c < PANEL; c++)
-                        for (size_t v = 0; v < VECTORS; v++)
-                            chain[c][v] += input[v] * w[c];
-                }
-                products += taps;
+    bool parts = false;
+    for (size_t td = run->first[0]; td < run->end[0]; td++)
+        for (size_t th = run->first[1]; th < run->end[1]; th++) {
+            const REAL *from = x - td * run->x_depth - th * run->x_row;
+            const REAL *w = panel + (td * run->taps[1] + th) * in_channels * taps * rows;
+            size_t left = in_channels;
+            while (left) {
                 if (products >= CHAIN_PRODUCTS) {
-                    products = 0;
-                    for (size_t c = 0; c < PANEL; c++)
-                        for (size_t v = 0; v < VECTORS; v++) {
-                            total[c][v] += chain[c][v];
-                            chain[c][v] = (NAME(vector)){0};
-                        }
-                }
-            }
-        }
-    for (size_t c = 0; c < PANEL; c++)
-        for (size_t v = 0; v < VECTORS; v++) {
-            const NAME(vector) sum = total[c][v] + chain[c][v];
-            memcpy(&sums[c][v * LANES], &sum, sizeof sum);
-        }
-}
-
-/* The one output j, with the taps along the width that have an input. */
-static void NAME(conv_point)(const uc_conv_row *row, const REAL *panel, const REAL *bias, size_t j,
-                             REAL sums[PANEL]) {
-    const size_t in_channels = row->in->channels, channel_step = uc_tile_positions(row->in),
-                 taps = row->taps[2], source = row->source + j;
-    const size_t first = source >= row->in_width ? source - row->in_width + 1 : 0,
-                 end = taps < source + 1 ? taps : source + 1;
-    REAL total[PANEL], chain[PANEL] = {0};
-    memcpy(total, bias, sizeof total);
-
-    size_t products = 0;
-    for (size_t td = row->d.first; td < row->d.end; td++)
-        for (size_t th = row->h.first; th < row->h.end; th++) {
-            const REAL *x = NAME(input_row)(row, td, th) + source;
-            const REAL *w = panel + (td * row->taps[1] + th) * in_channels * taps * PANEL;
-            for (size_t ci = 0; ci < in_channels; ci++, x += channel_step, w += taps * PANEL) {
-                for (size_t t = first; t < end; t++)
-                    for (size_t c = 0; c < PANEL; c++)
-                        chain[c] += *(x - t) * w[t * PANEL + c];
-                products += taps;
-                if (products >= CHAIN_PRODUCTS) {
-                    products = 0;
-                    for (size_t c = 0; c < PANEL; c++) {
-                        total[c] += chain[c];
-                        chain[c] = 0;
+                    UNROLL
+                    for (size_t c = 0; c < rows; c++)
+                        UNROLL
+                    for (size_t v = 0; v < vectors; v++) {
+                        total[c][v] = parts ? total[c][v] + sum[c][v] : sum[c][v];
+                        sum[c][v] = (vec){0};
                     }
+                    parts = true;
+                    products = 0;
                 }
+                const size_t room = (CHAIN_PRODUCTS - products + taps - 1) / taps;
+                const size_t some = left < room ? left : room;
+                for (size_t ci = 0; ci < some; ci++, from += x_channel)
+                    for (size_t t = 0; t < taps; t++, w += rows) {
+                        vec input[WIDEST];
+                        UNROLL
+                        for (size_t v = 0; v < vectors; v++) {
+                            input[v] = load_vector(from - t + v * LANES);
+                            PIN(input[v]);
+                        }
+                        UNROLL
+                        for (size_t c = 0; c < rows; c++) {
+                            vec weight = splat(w[c]);
+                            PIN(weight);
+                            UNROLL
+                            for (size_t v = 0; v < vectors; v++)
+                                sum[c][v] += weight * input[v];
+                        }
+                    }
+                left -= some;
+                products += some * taps;
             }
         }
-    for (size_t c = 0; c < PANEL; c++)
-        sums[c] = total[c] + chain[c];
+    UNROLL
+    for (size_t c = 0; c < rows; c++)
+        UNROLL
+    for (size_t v = 0; v < vectors; v++)
+        store_vector(y + c * run->y_channel + v * LANES,
+                     parts ? total[c][v] + sum[c][v] : sum[c][v]);
 }
 
-static void NAME(conv_row)(const uc_conv_row *row) {
-    /* Outputs in [inside, outside) have an input under every tap. */
-    const size_t taps = row->taps[2];
-    size_t inside = row->source + 1 >= taps ? 0 : taps - 1 - row->source;
-    size_t outside = row->in_width > row->source ? row->in_width - row->source : 0;
-    outside = outside < row->count ? outside : row->count;
-    if (outside < inside + BLOCK)
-        inside = outside = row->count; /* too few for a block: all one by one */
+typedef void NAME(conv_block_function)(const uc_conv_run *run, const REAL *x, const REAL *panel,
+                                       const REAL *bias, REAL *y);
 
-    const size_t panel_elems = row->taps[0] * row->taps[1] * row->in->channels * taps * PANEL;
-    for (size_t co = 0; co < row->out_channels; co += PANEL) {
-        const REAL *panel = (const REAL *)row->weights + co / PANEL * panel_elems;
-        const REAL *bias = (const REAL *)row->bias + co;
-        const size_t channels = row->out_channels - co < PANEL ? row->out_channels - co : PANEL;
-        REAL *output = (REAL *)row->output + co * row->output_channel_step;
-        REAL sums[PANEL][BLOCK];
-        size_t j = 0;
-        while (j < row->count) {
-            size_t wide = 1;
-            if (j >= inside && j < outside) {
-                /* The last block may overlap the one before: the same sums are stored again. */
-                if (j + BLOCK > outside)
-                    j = outside - BLOCK;
-                NAME(conv_block)(row, panel, bias, j, sums);
-                wide = BLOCK;
+/* One function for each size of a panel, and for whole blocks, two vectors or one. */
+#define BLOCK(rows, vectors)                                                                       \
+    static void NAME(conv_##rows##x##vectors)(const uc_conv_run *run, const REAL *x,               \
+                                              const REAL *panel, const REAL *bias, REAL *y) {      \
+        NAME(conv_block)(rows, vectors, run, x, panel, bias, y);                                   \
+    }
+BLOCK(1, 1)
+BLOCK(2, 1)
+BLOCK(3, 1)
+BLOCK(4, 1)
+BLOCK(5, 1)
+BLOCK(6, 1)
+BLOCK(1, 4)
+BLOCK(2, 4)
+BLOCK(3, 4)
+BLOCK(4, 2)
+BLOCK(5, 2)
+BLOCK(6, 2)
+#if PANEL == 8
+BLOCK(7, 1)
+BLOCK(8, 1)
+BLOCK(7, 2)
+BLOCK(8, 2)
+#endif
+#undef BLOCK
+
+static NAME(conv_block_function) *const NAME(conv_wide)[PANEL] = {
+    NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4), NAME(conv_4x2), NAME(conv_5x2), NAME(conv_6x2),
+#if PANEL == 8
+    NAME(conv_7x2), NAME(conv_8x2),
+#endif
+};
+static NAME(conv_block_function) *const NAME(conv_narrow)[PANEL] = {
+    NAME(conv_1x1), NAME(conv_2x1), NAME(conv_3x1), NAME(conv_4x1), NAME(conv_5x1), NAME(conv_6x1),
+#if PANEL == 8
+    NAME(conv_7x1), NAME(conv_8x1),
+#endif
+};
+
+/* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
+ * through it. */
+static void NAME(conv)(const uc_conv_run *run) {
+    const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
+    const size_t panels = uc_panel_count(run->out_channels, PANEL);
+    const size_t base = uc_panel_begin(run->out_channels, panels, run->first_panel);
+    /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
+    const size_t wide = run->out_channels / panels <= 3 ? WIDEST : 2;
+    for (size_t j = 0; j < run->lanes;) {
+        const size_t left = (run->lanes - j - 1) / LANES + 1;
+        const size_t vectors = left >= wide ? wide : 1;
+        for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
+            const size_t c = uc_panel_begin(run->out_channels, panels, p),
+                         size = uc_panel_begin(run->out_channels, panels, p + 1) - c;
+            const REAL *x = (const REAL *)run->x + j;
+            const REAL *panel = (const REAL *)run->weights + c * products;
+            const REAL *bias = (const REAL *)run->bias + c;
+            REAL *y = (REAL *)run->y + (c - base) * run->y_channel + j;
+            if (vectors == 1) {
+                NAME(conv_narrow)[size - 1](run, x, panel, bias, y);
             } else {
-                REAL point[PANEL];
-                NAME(conv_point)(row, panel, bias, j, point);
-                for (size_t c = 0; c < PANEL; c++)
-                    sums[c][0] = point[c];
+                const size_t each = size <= 3 ? WIDEST : 2;
+                for (size_t v = 0; v < vectors; v += each)
+                    NAME(conv_wide)[size - 1](run, x + v * LANES, panel, bias, y + v * LANES);
             }
-            for (size_t c = 0; c < channels; c++)
-                for (size_t i = 0; i < wide; i++)
-                    output[c * row->output_channel_step + (j + i) * row->output_step] = sums[c][i];
-            j += wide;
         }
+        j += vectors * LANES;
+    }
+}
+
+/* One lane after the other, with the taps along the width that have an input. */
+static void NAME(conv_exact)(const uc_conv_run *run) {
+    const size_t in_channels = run->in_channels, taps = run->taps[2];
+    const size_t products = run->taps[0] * run->taps[1] * taps * in_channels;
+    const size_t panels = uc_panel_count(run->out_channels, PANEL);
+    const size_t base = uc_panel_begin(run->out_channels, panels, run->first_panel);
+    for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
+        const size_t begin = uc_panel_begin(run->out_channels, panels, p),
+                     size = uc_panel_begin(run->out_channels, panels, p + 1) - begin;
+        for (size_t c = begin; c < begin + size; c++)
+            for (size_t j = 0; j < run->lanes; j++) {
+                const size_t source = run->source + j;
+                const size_t first = source >= run->in_columns ? source - run->in_columns + 1 : 0,
+                             end = taps < source + 1 ? taps : source + 1;
+                REAL sum = ((const REAL *)run->bias)[c];
+                for (size_t td = run->first[0]; td < run->end[0]; td++)
+                    for (size_t th = run->first[1]; th < run->end[1]; th++)
+                        for (size_t ci = 0; ci < in_channels; ci++)
+                            for (size_t t = first; t < end; t++) {
+                                const REAL *x = (const REAL *)run->x + ci * run->x_channel + j -
+                                                td * run->x_depth - th * run->x_row - t;
+                                const REAL *w =
+                                    (const REAL *)run->weights + begin * products +
+                                    (((td * run->taps[1] + th) * in_channels + ci) * taps + t) *
+                                        size +
+                                    c - begin;
+                                sum += *x * *w;
+                            }
+                ((REAL *)run->y)[(c - base) * run->y_channel + j] = sum;
+            }
     }
 }

@@ -1,22 +1,63 @@
-/* All kernels for one real type.
+/* All kernels of one instruction set, for float and for double.
  * Included by the stubs beside this file, which define
- *   REAL          float or double
- *   REAL_EXP      its exponential
- *   NAME(x)       x with a suffix, so that several types fit one stub
- *   TABLE         the name of the table, TABLE_TEXT what plans call it
- * and undefined at the end, for the next type. */
-#include "conv.inc.c"
-#include "ops.inc.c"
-#include "table.inc.c"
+ *   VECTOR_BYTES   the size of a vector
+ *   PANEL          the output channels of a full panel: 6, or 8 where there are 32 registers
+ *   ISA            the instruction set, as in uc_kernels_ISA_f32
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
-#undef REAL
-#undef REAL_EXP
-#undef NAME
-#undef TABLE
-#undef TABLE_TEXT
-#undef PANEL
-#undef VECTORS
-#undef LANES
-#undef BLOCK
-#undef CHAIN_PRODUCTS
-#undef STRIP
+#include "../dtype.h"
+#include "kernels.h"
+
+#define JOINED(a, b, c) a##b##c
+#define JOIN(a, b, c) JOINED(a, b, c)
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+/* What each kind of op has in the table. */
+#define FINISH_TAPS(name) NULL
+#define FINISH_ELEMENT(name) NAME(name)
+#define FINISH_CHANNEL(name) NAME(name)
+#define FINISH_WINDOW(name) NULL
+#define FINISH_EVERYTHING(name) NAME(name)
+#define MERGE_TAPS(name) NULL
+#define MERGE_ELEMENT(name) NULL
+#define MERGE_CHANNEL(name) NULL
+#define MERGE_WINDOW(name) NAME(merge_##name)
+#define MERGE_EVERYTHING(name) NULL
+#define FOLD_TAPS(name) NULL
+#define FOLD_ELEMENT(name) NULL
+#define FOLD_CHANNEL(name) NULL
+#define FOLD_WINDOW(name) NAME(fold_##name)
+#define FOLD_EVERYTHING(name) NULL
+#define MEASURE_TAPS(name) NULL
+#define MEASURE_ELEMENT(name) NULL
+#define MEASURE_CHANNEL(name) NULL
+#define MEASURE_WINDOW(name) NULL
+#define MEASURE_EVERYTHING(name) NAME(measure_##name)
+
+/* 16-bit elements, whatever type the caller gave them. */
+#if defined(__GNUC__)
+typedef uint16_t uc_half __attribute__((may_alias));
+#endif
+
+#define REAL float
+#define REAL_IS_DOUBLE 0
+#define REAL_SQRT sqrtf
+#define INTEGER int32_t
+#define NAME(x) x##_f32
+#define TABLE JOIN(uc_kernels_, ISA, _f32)
+#define TABLE_NAME TEXT(ISA) " f32"
+#include "real.inc.c"
+
+#define REAL double
+#define REAL_IS_DOUBLE 1
+#define REAL_SQRT sqrt
+#define INTEGER int64_t
+#define NAME(x) x##_f64
+#define TABLE JOIN(uc_kernels_, ISA, _f64)
+#define TABLE_NAME TEXT(ISA) " f64"
+#include "real.inc.c"

@@ -1,0 +1,66 @@
+/* Which instruction sets this CPU has, and which one to use.
+ * Called by plan.c. */
+#include "cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "status.h"
+
+static bool always(void) {
+    return true;
+}
+
+#if defined(UC_EMULATE)
+#define has_avx2 always
+#define has_avx512 always
+#elif defined(__x86_64__)
+static bool has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+}
+
+static bool has_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+/* From the plainest to the best. */
+static const struct {
+    const char *name;
+    uc_isa isa;
+    bool (*there)(void);
+    const uc_kernels *f32, *f64;
+} sets[] = {
+    {"portable", UC_ISA_PORTABLE, always, &uc_kernels_portable_f32, &uc_kernels_portable_f64},
+#if defined(__x86_64__)
+    {"avx2", UC_ISA_AVX2, has_avx2, &uc_kernels_avx2_f32, &uc_kernels_avx2_f64},
+    {"avx512", UC_ISA_AVX512, has_avx512, &uc_kernels_avx512_f32, &uc_kernels_avx512_f64},
+#endif
+};
+
+#define SET_COUNT (sizeof sets / sizeof *sets)
+
+uc_status uc_cpu_kernels(uc_isa isa, uc_dtype dtype, const uc_kernels **kernels) {
+    const char *named = getenv("UPCONV_ISA");
+    const bool forced = isa == UC_ISA_AUTO && named && *named && strcmp(named, "auto") != 0;
+    size_t best = SET_COUNT;
+    for (size_t i = 0; i < SET_COUNT; i++) {
+        const bool meant = forced ? !strcmp(named, sets[i].name) : isa == sets[i].isa;
+        if (meant && !sets[i].there())
+            return uc_fail(UC_UNSUPPORTED, "this CPU does not have %s%s", sets[i].name,
+                           forced ? " (UPCONV_ISA names it)" : "");
+        if (meant || (!forced && isa == UC_ISA_AUTO && sets[i].there()))
+            best = i;
+    }
+    if (best == SET_COUNT)
+        return forced ? uc_fail(UC_UNSUPPORTED,
+                                "UPCONV_ISA must be auto, portable, avx2 or avx512, and one that "
+                                "this build has (got '%.40s')",
+                                named)
+                      : uc_fail(UC_UNSUPPORTED, "this build has no kernels for options.isa %d",
+                                (int)isa);
+    *kernels = dtype == UC_F64 ? sets[best].f64 : sets[best].f32;
+    return UC_OK;
+}

@@ -1,0 +1,12 @@
+/* Which instruction sets this CPU has, and which one to use.
+ * Called by plan.c. */
+#ifndef UC_CPU_H
+#define UC_CPU_H
+
+#include "kernels/kernels.h"
+
+/* The kernels for an element type: those asked for, or, for UC_ISA_AUTO, those that UPCONV_ISA
+ * names, or the best there are. */
+uc_status uc_cpu_kernels(uc_isa isa, uc_dtype dtype, const uc_kernels **kernels);
+
+#endif

@@ -1,0 +1,158 @@
+/* exp, GELU and sigmoid on vectors.
+ * Included by kernels.inc.c; called by the ops. Coefficients are minimax fits of the relative
+ * error: the exponential on [-ln 2 / 2, ln 2 / 2], Phi(-a) * exp(a^2 / 2) in t = (a - k) / (a + k)
+ * from 0 to past the end of the type, and Phi(-a)^(1/16) on [0, 3.5]. */
+
+#if REAL_IS_DOUBLE
+#define MANTISSA_BITS 52
+#define EXPONENT_BIAS 1023
+#define EXP_LOWEST -746.0            /* e to that is 0 */
+#define EXP_HIGHEST 710.0            /* and to that, infinity */
+#define EXP_LN2_HIGH 0x1.62e42feep-1 /* few enough bits that n times it is exact */
+#define EXP_LN2_LOW 0x1.a39ef35793c76p-33
+#define EXP_DEGREE 11
+#define TAIL_K 5
+#define TAIL_END 39 /* Phi(-39) is 0 */
+#define TAIL_DEGREE 22
+static const double NAME(exp_coefficients)[] = {
+    1.0,
+    1.0,
+    0.50000000000000177735,
+    0.16666666666666166211,
+    0.041666666666492075491,
+    0.0083333333335601570798,
+    0.0013888888951410092322,
+    0.00019841269431490030315,
+    0.000024801486320738795558,
+    2.7557623105475205444e-6,
+    2.7632367970425102655e-7,
+    2.499425709266684349e-8,
+};
+static const double NAME(tail_coefficients)[] = {
+    0.076919304975006295913,    -0.14345755526401197375,     0.11606881188600329394,
+    -0.080883877264127260021,   0.047855352284169984838,     -0.023413900487695821487,
+    0.0089913705505910270679,   -0.0023788443566564868736,   0.00021955073761321639262,
+    0.00013427684325767934883,  -0.000060427482764023531441, 9.6130609651341940524e-7,
+    6.6444212132758721981e-6,   -1.2700747985751808638e-6,   -6.7507869512070923903e-7,
+    2.4334347339762076953e-7,   7.7107252933670004239e-8,    -3.91627080043705955e-8,
+    -1.0994101983627349048e-8,  5.6847398536219423885e-9,    1.8241833862317401034e-9,
+    -5.6810448812029579023e-10, -2.3100745007217415434e-10,
+};
+#else
+#define MANTISSA_BITS 23
+#define EXPONENT_BIAS 127
+#define EXP_LOWEST -104.0f
+#define EXP_HIGHEST 89.0f
+#define EXP_LN2_HIGH 0x1.62e4p-1f
+#define EXP_LN2_LOW 0x1.7f7d1cp-20f
+#define EXP_DEGREE 6
+#define TAIL_K 3
+#define TAIL_END 15
+#define TAIL_DEGREE 9
+static const float NAME(exp_coefficients)[] = {
+    1.0f,
+    1.0f,
+    0.49999992056119701231f,
+    0.16666419680857871919f,
+    0.041668228679853750789f,
+    0.0083748570487936426061f,
+    0.0013836794166131717975f,
+};
+static const float NAME(tail_coefficients)[] = {
+    0.12151394748982385956f,     -0.20640262069906971092f,    0.12322504339072838126f,
+    -0.046213257945598666613f,   0.006131916294794444817f,    0.0029043530756076998676f,
+    -0.00098319474438119690036f, -0.00033891920782560119846f, 0.00011491029553018614176f,
+    0.000053063075330663434656f,
+};
+/* GELU near 0, in f32 alone. */
+#define NEAR_END 3.5f
+#define NEAR_DEGREE 8
+static const float NAME(near_coefficients)[] = {
+    0.95760329067096653851f,      -0.047754024338628015861f,  -0.017856571151357602f,
+    -0.0012554778791573150399f,   0.00057738160021894938446f, 5.383787581573209578e-6f,
+    -0.000012131453055164088009f, 1.4386685616066093424e-6f,  -6.6953812685582400004e-8f,
+};
+#endif
+#define EXP_SHIFT ((REAL)((INTEGER)3 << (MANTISSA_BITS - 1))) /* 1.5 * 2^MANTISSA_BITS */
+
+/* A polynomial with its coefficients from the constant one up. */
+INLINE vec NAME(polynomial)(vec x, const REAL *coefficients, int degree) {
+    vec value = splat(coefficients[degree]);
+    UNROLL
+    for (int i = degree - 1; i >= 0; i--)
+        value = value * x + coefficients[i];
+    return value;
+}
+
+/* e^x, to about 1 ulp, over the whole range: 0 below it, infinity above it, NaN for NaN. */
+INLINE vec NAME(exp)(vec x) {
+    x = choose(x > EXP_HIGHEST, splat(EXP_HIGHEST), x);
+    x = choose(x < EXP_LOWEST, splat(EXP_LOWEST), x);
+    /* x = n * ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 * 2^MANTISSA_BITS rounds to an integer,
+     * which then sits in the low bits. */
+    const vec shifted = x * (REAL)1.4426950408889634 + EXP_SHIFT;
+    const vec n = shifted - EXP_SHIFT;
+    const vec r = x - n * EXP_LN2_HIGH - n * EXP_LN2_LOW;
+    const vec power = NAME(polynomial)(r, NAME(exp_coefficients), EXP_DEGREE);
+    /* 2^n in two halves, so that subnormal results and the step to infinity come out right. */
+    const ivec bits = (ivec)shifted - (ivec)splat(EXP_SHIFT);
+    const ivec half = bits >> 1, rest = bits - half;
+    return power * (vec)((half + EXPONENT_BIAS) << MANTISSA_BITS) *
+           (vec)((rest + EXPONENT_BIAS) << MANTISSA_BITS);
+}
+
+/* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */
+INLINE vec NAME(normal_tail)(vec a) {
+    const vec t = (a - TAIL_K) / (a + TAIL_K);
+    const vec smooth = NAME(polynomial)(t, NAME(tail_coefficients), TAIL_DEGREE);
+    /* -a^2 / 2 as a sum of two: a rounding error of the square alone would be multiplied by it.
+     * The square of the upper half of a's bits is exact. */
+    const vec upper = (vec)((ivec)a & -((INTEGER)1 << (MANTISSA_BITS / 2 + 1)));
+    const vec square = upper * upper * (REAL)-0.5, more = (a + upper) * (a - upper) * (REAL)-0.5;
+    const vec sum = square + more, lost = more - (sum - square);
+    const vec power = NAME(exp)(sum);
+    return (power + power * lost) * smooth;
+}
+
+#if !REAL_IS_DOUBLE
+/* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^16, with no exponential and no division. */
+INLINE vec NAME(gelu_near)(vec x) {
+    const vec a = choose(x < 0, -x, x);
+    vec q = NAME(polynomial)(a, NAME(near_coefficients), NEAR_DEGREE);
+    q *= q;
+    q *= q;
+    q *= q;
+    q *= q;
+    return choose(x > 0, x, (vec){0}) - a * q;
+}
+
+/* Whether no lane of a comparison is true. */
+INLINE bool NAME(none)(ivec mask) {
+    uint64_t words[VECTOR_BYTES / sizeof(uint64_t)], any = 0;
+    memcpy(words, &mask, sizeof words);
+    UNROLL
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        any |= words[i];
+    return !any;
+}
+#endif
+
+/* x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). For -inf it is NaN, as -inf * 0 is. */
+INLINE vec NAME(gelu_of)(vec x) {
+    const vec a = choose(x < 0, -x, x);
+    const vec bounded = choose(a > TAIL_END, splat(TAIL_END), a);
+    const vec value = choose(x > 0, x, x * 0) - bounded * NAME(normal_tail)(bounded);
+#if REAL_IS_DOUBLE
+    return value;
+#else
+    /* The same value for the same x, whatever its neighbours are. */
+    return choose(a <= NEAR_END, NAME(gelu_near)(x), value);
+#endif
+}
+
+/* An exponential of at most 0 never overflows. */
+INLINE vec NAME(sigmoid_of)(vec x) {
+    const ivec negative = x < 0;
+    const vec power = NAME(exp)(choose(negative, x, -x));
+    return choose(negative, power, splat(1)) / (1 + power);
+}

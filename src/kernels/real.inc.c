@@ -1,0 +1,58 @@
+/* All kernels for one real type, and the end of its macros, for the next one.
+ * Included by kernels.inc.c. */
+#include "vec.inc.c"
+
+#include "math.inc.c"
+
+#include "conv.inc.c"
+
+#include "ops.inc.c"
+
+#include "table.inc.c"
+
+#undef REAL
+#undef REAL_IS_DOUBLE
+#undef REAL_SQRT
+#undef INTEGER
+#undef NAME
+#undef TABLE
+#undef TABLE_NAME
+/* vec.inc.c */
+#undef LANES
+#undef LANE_COUNT
+#undef ZIP_FIRST
+#undef ZIP_SECOND
+#undef vec
+#undef ivec
+#undef INLINE
+#undef UNROLL
+#undef PIN
+#undef load_vector
+#undef store_vector
+#undef splat
+#undef choose
+#undef larger
+/* math.inc.c */
+#undef MANTISSA_BITS
+#undef EXPONENT_BIAS
+#undef EXP_LOWEST
+#undef EXP_HIGHEST
+#undef EXP_LN2_HIGH
+#undef EXP_LN2_LOW
+#undef EXP_DEGREE
+#undef EXP_SHIFT
+#undef TAIL_K
+#undef TAIL_END
+#undef TAIL_DEGREE
+#undef NEAR_END
+#undef NEAR_DEGREE
+/* conv.inc.c */
+#undef WIDEST
+#undef CHAIN_PRODUCTS
+/* ops.inc.c */
+#undef FOR_EACH_VECTOR
+#undef STRIP
+#undef FOR_EACH_STRIP
+#undef FOLD_ALONG_WIDTH
+/* table.inc.c */
+#undef ZIP
