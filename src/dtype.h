@@ -24,37 +24,36 @@ static inline float uc_bf16_to_f32(uint16_t half) {
     return uc_f32_from_bits((uint32_t)half << 16);
 }
 
+/* These have no branches: loops over them become vectors. */
+
 static inline uint16_t uc_f32_to_bf16(float value) {
     const uint32_t bits = uc_f32_bits(value);
-    if (value != value)
-        return (uint16_t)(bits >> 16 | 0x40); /* rounding could carry a NaN into infinity */
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const uint32_t nan = bits >> 16 | 0x40; /* rounding could carry a NaN into infinity */
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
 static inline float uc_f16_to_f32(uint16_t half) {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
-    if (magnitude >= 0x7c00) /* infinity and NaN */
-        return uc_f32_from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
-    if (magnitude >= 0x0400)
-        return uc_f32_from_bits(sign | ((magnitude << 13) + ((127 - 15) << 23)));
-    const float subnormal = (float)magnitude * 0x1p-24f; /* exact */
-    return sign ? -subnormal : subnormal;
+    const uint32_t normal = (magnitude << 13) + ((127 - 15) << 23);
+    const uint32_t special = magnitude << 13 | 0x7f800000;                        /* inf, NaN */
+    const uint32_t subnormal = uc_f32_bits((float)(int32_t)magnitude * 0x1p-24f); /* exact */
+    const uint32_t finite = magnitude < 0x0400 ? subnormal : normal;
+    return uc_f32_from_bits(sign | (magnitude < 0x7c00 ? finite : special));
 }
 
 static inline uint16_t uc_f32_to_f16(float value) {
     const uint32_t bits = uc_f32_bits(value), magnitude = bits & 0x7fffffff;
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    if (magnitude > 0x7f800000)
-        return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x1ff)); /* NaN stays NaN */
-    if (magnitude >= 0x477ff000)                                      /* 65520 rounds to infinity */
-        return sign | 0x7c00;
-    if (magnitude < 0x38800000) {
-        /* Subnormal in f16: adding 0.5 leaves the value in units of 2^-24, rounded by the FPU. */
-        const float rounded = uc_f32_from_bits(magnitude) + 0.5f;
-        return (uint16_t)(sign | (uc_f32_bits(rounded) - uc_f32_bits(0.5f)));
-    }
+    const uint32_t sign = bits >> 16 & 0x8000;
     const uint32_t rebiased = magnitude - ((127 - 15) << 23);
-    return (uint16_t)(sign | (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13);
+    const uint32_t normal = (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13;
+    /* Adding 0.5 leaves a small value in units of 2^-24, the subnormals' own, rounded by the FPU.
+     */
+    const uint32_t subnormal = uc_f32_bits(uc_f32_from_bits(magnitude) + 0.5f) - uc_f32_bits(0.5f);
+    const uint32_t finite = magnitude < 0x38800000 ? subnormal : normal;
+    const uint32_t or_infinite = magnitude < 0x477ff000 ? finite : 0x7c00; /* from 65520 on */
+    const uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x1ff);
+    return (uint16_t)(sign | (magnitude > 0x7f800000 ? nan : or_infinite));
 }
 
 /* One element of any type as a double, exactly: the oracle's way to read. */

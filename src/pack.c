@@ -9,14 +9,14 @@
 #include "dtype.h"
 #include "memory.h"
 
-size_t uc_pack_phase_offset(const uc_stage *conv, const size_t phase[UC_SPACE]) {
+size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],
+                            const size_t phase[UC_SPACE]) {
     /* The taps of all phases before this one, which are ordered d, h, w. */
     size_t taps = 0, inner = 1;
     for (size_t i = UC_SPACE; i-- > 0;) {
-        const uc_axis axis = uc_axis_of(conv, i);
-        taps = uc_axis_phase_taps(&axis, phase[i]) * taps +
-               uc_axis_taps_before(&axis, phase[i]) * inner;
-        inner *= axis.kernel;
+        taps = uc_axis_phase_taps(&axis[i], phase[i]) * taps +
+               uc_axis_taps_before(&axis[i], phase[i]) * inner;
+        inner *= axis[i].kernel;
     }
     return taps * conv->in.channels * conv->out.channels;
 }
@@ -41,7 +41,7 @@ static void place_phase(const channel_walk *walk, const size_t phase[UC_SPACE]) 
     for (size_t i = 0; i < UC_SPACE; i++)
         taps[i] = uc_axis_phase_taps(&axis[i], phase[i]);
     const size_t products = taps[0] * taps[1] * taps[2] * in_channels;
-    char *weights = (char *)pack->weights + uc_pack_phase_offset(pack->conv, phase) * bytes;
+    char *weights = (char *)pack->weights + uc_pack_phase_offset(pack->conv, axis, phase) * bytes;
 
     for (size_t p = 0; p < panels; p++) {
         const size_t begin = uc_panel_begin(out_channels, panels, p),

@@ -22,6 +22,7 @@ typedef struct uc_pack {
 uc_status uc_pack_run(uc_pack *pack);
 
 /* Where the weights of a phase start, in reals. */
-size_t uc_pack_phase_offset(const uc_stage *conv, const size_t phase[UC_SPACE]);
+size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],
+                            const size_t phase[UC_SPACE]);
 
 #endif

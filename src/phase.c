@@ -7,10 +7,13 @@ static size_t smaller(size_t a, size_t b) {
 }
 
 uc_axis uc_axis_of(const uc_stage *conv, size_t dimension) {
+    const size_t kernel = conv->conv.kernel[dimension], stride = conv->conv.stride[dimension];
     return (uc_axis){.in = conv->in.size[dimension],
-                     .kernel = conv->conv.kernel[dimension],
-                     .stride = conv->conv.stride[dimension],
-                     .padding = conv->conv.padding[dimension]};
+                     .kernel = kernel,
+                     .stride = stride,
+                     .padding = conv->conv.padding[dimension],
+                     .whole = kernel / stride,
+                     .rest = kernel % stride};
 }
 
 uc_taps uc_axis_taps(const uc_axis *axis, size_t output) {
@@ -21,18 +24,6 @@ uc_taps uc_axis_taps(const uc_axis *axis, size_t output) {
     if (taps.first > taps.end)
         taps.first = taps.end;
     return taps;
-}
-
-size_t uc_axis_phases(const uc_axis *axis) {
-    return smaller(axis->stride, axis->kernel);
-}
-
-size_t uc_axis_phase_taps(const uc_axis *axis, size_t phase) {
-    return axis->kernel / axis->stride + (phase < axis->kernel % axis->stride);
-}
-
-size_t uc_axis_taps_before(const uc_axis *axis, size_t phase) {
-    return phase * (axis->kernel / axis->stride) + smaller(phase, axis->kernel % axis->stride);
 }
 
 uc_span uc_axis_sources(const uc_axis *axis, uc_span outputs) {

@@ -14,6 +14,8 @@
 
 typedef struct uc_axis {
     size_t in, kernel, stride, padding;
+    size_t whole,
+        rest; /* kernel / stride and kernel % stride: a phase has whole taps or one more */
 } uc_axis;
 
 uc_axis uc_axis_of(const uc_stage *conv, size_t dimension);
@@ -26,11 +28,19 @@ typedef struct uc_taps {
 
 uc_taps uc_axis_taps(const uc_axis *axis, size_t output);
 
-/* How many phases have taps (those from kernel on have none), how many taps a phase has, and how
- * many the phases before it have together. */
-size_t uc_axis_phases(const uc_axis *axis);
-size_t uc_axis_phase_taps(const uc_axis *axis, size_t phase);
-size_t uc_axis_taps_before(const uc_axis *axis, size_t phase);
+/* How many phases have taps: those from kernel on have none. */
+static inline size_t uc_axis_phases(const uc_axis *axis) {
+    return axis->stride < axis->kernel ? axis->stride : axis->kernel;
+}
+
+/* How many taps a phase has, and how many the phases before it have together. */
+static inline size_t uc_axis_phase_taps(const uc_axis *axis, size_t phase) {
+    return axis->whole + (phase < axis->rest);
+}
+
+static inline size_t uc_axis_taps_before(const uc_axis *axis, size_t phase) {
+    return phase * axis->whole + (phase < axis->rest ? phase : axis->rest);
+}
 
 typedef struct uc_span {
     size_t begin, count;

@@ -26,10 +26,16 @@ static int omp_get_max_threads(void) {
 
 /* What rows of a convolution may take when several run on into each other: with the weights of a
  * phase they should stay in a core's L2. */
-#define TILE_BYTES ((size_t)160 << 10)
+#define TILE_BYTES ((size_t)288 << 10)
 
 /* What a slab may take, if one row does not need more. */
-#define SLAB_BYTES ((size_t)4 << 20)
+#define SLAB_BYTES ((size_t)6 << 20)
+
+/* What the rows of a run may take where it has a few channels: they should stay in L1. */
+#define RUN_BYTES ((size_t)24 << 10)
+
+/* Output larger than this goes past the caches. */
+#define STREAM_BYTES ((size_t)8 << 20)
 
 /* What rows may take that are kept until everything has been measured. */
 #define KEPT_BYTES ((size_t)7 << 20)
@@ -72,8 +78,7 @@ static size_t round_up(size_t count, size_t multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-/* The stages [0, made) whose last one made the rows that stages up to `stages` only change. */
-static size_t made_by(const uc_chain *chain, size_t stages) {
+size_t uc_plan_made_by(const uc_chain *chain, size_t stages) {
     while (stages) {
         const uc_needs needs = uc_ops[chain->stage[stages - 1].op].needs;
         if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW)
@@ -84,7 +89,7 @@ static size_t made_by(const uc_chain *chain, size_t stages) {
 }
 
 static bool made_by_conv(const uc_chain *chain, size_t stages) {
-    return made_by(chain, stages) == chain->conv_stage + 1;
+    return uc_plan_made_by(chain, stages) == chain->conv_stage + 1;
 }
 
 size_t uc_plan_step(const uc_chain *chain, size_t stages) {
@@ -103,7 +108,7 @@ static size_t window_after_conv(const uc_chain *chain, size_t stages, size_t dim
 uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count) {
     const uc_chain *chain = &plan->chain;
     const bool conv = made_by_conv(chain, stages);
-    const size_t made = made_by(chain, stages);
+    const size_t made = uc_plan_made_by(chain, stages);
     uc_rows rows = {.channels = made ? chain->stage[made - 1].out.channels : chain->in.channels,
                     .rows = count,
                     .columns = pass->columns[stages],
@@ -113,9 +118,13 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
         rows.phases = stride < rows.columns ? stride : rows.columns;
     }
     const size_t lanes = (rows.columns - 1) / rows.phases + 1;
-    rows.pitch = conv && pass->conv_rows > 1 ? pass->pitch : lanes;
+    rows.pitch = lanes;
+    if (conv && pass->conv_rows > 1)
+        rows.pitch = pass->pitch;
+    else if (conv && count > 1)
+        rows.pitch = round_up(lanes, plan->kernels->vector_lanes);
     rows.phase_step = round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
-    rows.lanes = rows.phases * rows.phase_step;
+    rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
 }
 
@@ -124,7 +133,7 @@ uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, 
     rows.rows = count;
     rows.pitch = (rows.columns - 1) / rows.phases + 1;
     rows.phase_step = round_up(count * rows.pitch, plan->kernels->vector_lanes);
-    rows.lanes = rows.phases * rows.phase_step;
+    rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
 }
 
@@ -302,8 +311,8 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     for (size_t s = pass->stages;; s--) {
         const uc_needs needs = s ? uc_ops[chain->stage[s - 1].op].needs : UC_NEEDS_TAPS;
         if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW) {
-            const uc_rows rows = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
-            fits = fits && take_rows(pass, &rows, &pass->rows_at[s]);
+            pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
+            fits = fits && take_rows(pass, &pass->shape[s], &pass->rows_at[s]);
         }
         if (!s)
             break;
@@ -319,37 +328,17 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     return fits ? UC_OK : uc_fail(UC_NO_MEMORY, "one row of a stage is larger than memory");
 }
 
-/* Everything here depends on the chain and the kernels alone, so results are the same for every
- * number of threads. */
-static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
-    const uc_chain *chain = &plan->chain;
-    *pass = (uc_pass){.stages = stages,
-                      .extent = stages ? chain->stage[stages - 1].out : chain->in,
-                      .step = 1,
-                      .rows = 1,
-                      .conv_rows = 1};
-    plan_columns(chain, pass);
-    if (stages > chain->conv_stage) {
-        plan_slab(plan, pass);
-        const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
-        pass->step = uc_plan_step(chain, stages);
-        pass->rows = pass->conv_rows;
-        if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
-            pass->rows = (pass->conv_rows * stride - 1) / window_after_conv(chain, stages, 1) + 1;
-        if (pass->rows > UC_MAX_ROWS)
-            pass->rows = UC_MAX_ROWS;
-    }
-    const uc_status status = plan_bands(plan, pass);
-    if (status != UC_OK)
-        return status;
+/* The rows of a band go to the phases in turn, and each phase's rows into runs. */
+static void count_runs(uc_pass *pass) {
+    pass->runs = 0;
     for (size_t b = 0; b < pass->bands[1]; b++) {
         const size_t left = pass->extent.size[1] - b * pass->band[1];
         const size_t heights = left < pass->band[1] ? left : pass->band[1];
         const size_t phases = heights < pass->step ? heights : pass->step;
-        /* At most one run more for each phase than whole runs need. */
-        pass->runs += pass->extent.size[0] * (heights / pass->rows + phases);
+        const size_t fewer = heights / phases, more = heights % phases;
+        pass->runs += pass->extent.size[0] * ((phases - more) * ((fewer - 1) / pass->rows + 1) +
+                                              more * (fewer / pass->rows + 1));
     }
-    return plan_rows(plan, pass);
 }
 
 /* Rows can be kept for an op that needs everything if all that follows takes them as they are, and
@@ -367,6 +356,12 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
         if (s != pass->stages && needs != UC_NEEDS_ELEMENT)
             return;
     }
+    /* With few channels a run may have more rows: less to do for each. */
+    const uc_rows row = uc_plan_rows(plan, pass, pass->stages, 1);
+    if (pass->conv_rows == 1)
+        pass->rows = RUN_BYTES / (2 * plan->kernels->panel * row.lanes * plan->kernels->real_bytes);
+    pass->rows = pass->rows > UC_MAX_ROWS ? UC_MAX_ROWS : pass->rows ? pass->rows : 1;
+    count_runs(pass);
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
     size_t panel_elems = plan->kernels->panel;
     if (!uc_size_mul(&panel_elems, rows.lanes) || !uc_size_mul(&panel_elems, pass->runs) ||
@@ -378,8 +373,46 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     pass->kept_elems = pass->block_panels * plan->kernels->panel * rows.lanes;
 }
 
+/* Everything here depends on the chain and the kernels alone, so results are the same for every
+ * number of threads. */
+static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    *pass = (uc_pass){.stages = stages,
+                      .extent = stages ? chain->stage[stages - 1].out : chain->in,
+                      .step = 1,
+                      .rows = 1,
+                      .conv_rows = 1};
+    plan_columns(chain, pass);
+    for (size_t s = 0; s <= stages; s++) /* phases are rounded up to vectors: leave room for that */
+        if (pass->columns[s] > PTRDIFF_MAX / 1024)
+            return uc_fail(UC_NO_MEMORY, "one row of %zu columns is larger than memory",
+                           pass->columns[s]);
+    if (stages > chain->conv_stage) {
+        plan_slab(plan, pass);
+        const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
+        pass->step = uc_plan_step(chain, stages);
+        pass->rows = pass->conv_rows;
+        if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
+            pass->rows = (pass->conv_rows * stride - 1) / window_after_conv(chain, stages, 1) + 1;
+        if (pass->rows > UC_MAX_ROWS)
+            pass->rows = UC_MAX_ROWS;
+    }
+    const uc_status status = plan_bands(plan, pass);
+    if (status != UC_OK)
+        return status;
+    count_runs(pass);
+    plan_keeping(plan, pass);
+    return plan_rows(plan, pass);
+}
+
 static uc_status plan_passes(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
+    size_t passes = 1;
+    for (size_t s = 0; s < chain->stage_count; s++)
+        passes += uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING;
+    plan->pass = uc_alloc(passes * sizeof *plan->pass);
+    if (!plan->pass)
+        return UC_NO_MEMORY;
     for (size_t s = 0; s <= chain->stage_count; s++) {
         const bool last = s == chain->stage_count;
         if (!last && uc_ops[chain->stage[s].op].needs != UC_NEEDS_EVERYTHING)
@@ -387,7 +420,6 @@ static uc_status plan_passes(uc_plan *plan) {
         const uc_status status = plan_pass(plan, s, &plan->pass[plan->pass_count]);
         if (status != UC_OK)
             return status;
-        plan_keeping(plan, &plan->pass[plan->pass_count]);
         if (plan->pass[plan->pass_count++].keeps)
             break;
     }
@@ -450,6 +482,37 @@ static void plan_centred(uc_plan *plan) {
         plan->idle[s] = true;
 }
 
+/* The largest of the largest is the largest: neighbouring max pools become one. */
+static void merge_maxpools(uc_chain *chain) {
+    for (size_t s = 1; s < chain->stage_count; s++) {
+        uc_stage *before = &chain->stage[s - 1], *stage = &chain->stage[s];
+        if (before->op != UC_OP_maxpool || stage->op != UC_OP_maxpool)
+            continue;
+        for (size_t i = 0; i < UC_SPACE; i++)
+            before->window[i] *= stage->window[i];
+        before->out = stage->out;
+        chain->stage_count--;
+        memmove(stage, stage + 1, (chain->stage_count - s) * sizeof *stage);
+        chain->conv_stage -= chain->conv_stage > s;
+        s--;
+    }
+}
+
+/* Stages that change nothing, and what the whole output's size decides. */
+static uc_status plan_shortcuts(uc_plan *plan) {
+    merge_maxpools(&plan->chain);
+    const uc_chain *chain = &plan->chain;
+    for (size_t s = 0; s < chain->stage_count; s++) {
+        const uc_stage *stage = &chain->stage[s];
+        if (stage->op == UC_OP_mul && !*stage->operand && stage->number[0] == 1)
+            plan->idle[s] = true;
+    }
+    const uc_shape out = uc_chain_output(chain);
+    plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) > STREAM_BYTES;
+    plan_centred(plan);
+    return UC_OK;
+}
+
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */
 static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     const uc_chain *chain = &plan->chain;
@@ -510,8 +573,8 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
         made->threads = (size_t)omp_get_max_threads();
     if (uc_chain_flops(chain) < FLOPS_FOR_THREADS)
         made->threads = 1;
-    plan_centred(made);
     if ((status = uc_cpu_kernels(chosen.isa, chain->dtype, &made->kernels)) == UC_OK &&
+        (status = plan_shortcuts(made)) == UC_OK &&
         (status = plan_operands(made, operands)) == UC_OK && (status = plan_passes(made)) == UC_OK)
         status = plan_workspace(made);
     if (status == UC_OK)
@@ -524,6 +587,7 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
 void uc_plan_destroy(uc_plan *plan) {
     if (!plan)
         return;
+    free(plan->pass);
     free(plan->operand_memory);
     free(plan);
 }

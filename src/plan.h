@@ -24,6 +24,7 @@ typedef struct uc_pass {
      * thread's buffer; merged: what a pool has added up before it folds along the width. */
     size_t columns[UC_MAX_STAGES + 1];
     size_t rows_made[UC_MAX_STAGES + 1];
+    uc_rows shape[UC_MAX_STAGES + 1]; /* of that many rows, where a stage makes them */
     size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
     size_t buffer_elems;
 
@@ -51,9 +52,10 @@ struct uc_plan {
     size_t centred_stage;             /* the layer norm that the weights are centred for, or 0 */
     bool exact;                       /* the weights are not all finite */
     bool idle[UC_MAX_STAGES];         /* stages with nothing to do */
+    bool streams;                     /* the output is too large for the caches */
 
     size_t pass_count;
-    uc_pass pass[UC_MAX_STAGES + 1];
+    uc_pass *pass;
 
     /* The workspace: a buffer per thread, the slab, kept rows, a summary for every channel of every
      * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
@@ -69,6 +71,10 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
 
 /* What a pool has added up before it folds: its input's columns and phases in `count` rows. */
 uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count);
+
+/* The stages [0, made) whose last one made the rows that stages up to `stages` only change in
+ * place: none, the convolution or a pool. */
+size_t uc_plan_made_by(const uc_chain *chain, size_t stages);
 
 /* How far apart the rows are that the stages [0, stages) make best in one run: those of a
  * convolution share a phase. */

@@ -33,6 +33,7 @@ typedef struct walk {
     size_t item;
     uc_span band[2];            /* depths and heights of the pass's space */
     uc_reach source[2];         /* what the slab holds of them */
+    size_t depth_runs;          /* runs of one depth of the band */
     uc_axis axis[UC_SPACE];     /* of the convolution */
     size_t first_panel, panels; /* the block of output channels */
     size_t first_channel, channels;
@@ -58,7 +59,9 @@ static uc_summary *measures_of(const walk *w, size_t run) {
 }
 
 static uc_rows rows_of(const walk *w, size_t stages, size_t count) {
-    uc_rows rows = uc_plan_rows(w->plan, w->pass, stages, count);
+    uc_rows rows = count == w->pass->rows_made[stages]
+                       ? w->pass->shape[stages]
+                       : uc_plan_rows(w->plan, w->pass, stages, count);
     rows.reals = thread_buffer(w) + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
     if (stages > w->plan->chain.conv_stage && w->pass->keeps) {
         rows.reals = w->kept;
@@ -93,53 +96,63 @@ static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step
     return rows;
 }
 
-/* The convolution, direct: rows of one phase along depth and height, phase by phase along width. */
-static uc_rows fill_rows(const walk *w, size_t depth, size_t height, size_t count) {
+/* The convolution, direct: one run of lanes for each phase along the width. It has one row, or
+ * several that run on into each other in the slab. */
+static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t depth, size_t height) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
-    const size_t bytes = plan->kernels->real_bytes, stage = plan->chain.conv_stage;
-    const uc_stage *conv = &plan->chain.stage[stage];
-    const uc_rows rows = rows_of(w, stage + 1, count);
+    const size_t bytes = plan->kernels->real_bytes;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     const uc_taps d = uc_axis_taps(&w->axis[0], depth), h = uc_axis_taps(&w->axis[1], height);
-
-    /* Where the slab's rows run on into each other there are zeros for the missing ones. */
-    const bool all_heights = pass->conv_rows > 1;
+    const bool several = pass->conv_rows > 1;
+    /* Where rows run on there are zeros for the missing ones above and below. */
     uc_conv_run run = {.x_depth = pass->depth_step,
                        .x_row = pass->row_step,
                        .x_channel = pass->channel_step,
                        .bias = plan->bias,
-                       .first = {d.first, all_heights ? 0 : h.first},
-                       .end = {0, all_heights ? uc_axis_phase_taps(&w->axis[1], h.phase) : h.end},
+                       .first = {d.first, several ? 0 : h.first},
                        .in_channels = conv->in.channels,
                        .out_channels = conv->out.channels,
                        .first_panel = w->first_panel,
                        .panels = w->panels,
-                       .y_channel = rows.lanes,
+                       .y_channel = rows->lanes,
                        .in_columns = w->axis[2].in};
+    run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h.phase) : h.end;
     /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
     const ptrdiff_t origin =
         ((ptrdiff_t)d.source - w->source[0].begin) * (ptrdiff_t)pass->depth_step +
         ((ptrdiff_t)h.source - w->source[1].begin) * (ptrdiff_t)pass->row_step +
         (ptrdiff_t)pass->lead;
-    for (size_t e = 0; e < rows.phases; e++) {
-        const uc_taps width = uc_axis_taps(&w->axis[2], e);
+    uc_taps width = uc_axis_taps(&w->axis[2], 0);
+    const size_t lanes = (rows->columns - 1) / rows->phases + 1;
+    const size_t last = (rows->columns - 1) % rows->phases; /* phases behind it have a lane less */
+    for (size_t e = 0; e < rows->phases; e++) {
         const size_t phase[UC_SPACE] = {d.phase, h.phase, width.phase};
         for (size_t i = 0; i < UC_SPACE; i++)
             run.taps[i] = uc_axis_phase_taps(&w->axis[i], phase[i]);
-        if (!run.taps[2])
-            run.end[0] = run.first[0]; /* nothing but the bias */
-        else
-            run.end[0] = d.end;
+        run.end[0] = run.taps[2] ? d.end : d.first; /* no taps: nothing but the bias */
         run.source = width.source;
-        run.weights = (const char *)plan->weights + uc_pack_phase_offset(conv, phase) * bytes;
+        run.weights =
+            (const char *)plan->weights + uc_pack_phase_offset(conv, w->axis, phase) * bytes;
         run.x = (const char *)slab_of(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
-        run.y = (char *)rows.reals + e * rows.phase_step * bytes;
-        run.lanes = (count - 1) * rows.pitch + (rows.columns - e - 1) / rows.phases + 1;
+        run.y = (char *)rows->reals + (e * rows->phase_step + row * rows->pitch) * bytes;
+        run.lanes = (several ? (rows->rows - 1) * rows->pitch : 0) + lanes - (e > last);
         if (plan->exact)
             plan->kernels->conv_exact(&run);
         else
             plan->kernels->conv(&run);
+        if (++width.phase == w->axis[2].stride) {
+            width.phase = 0;
+            width.source++;
+        }
     }
+}
+
+static uc_rows fill_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
+    const uc_rows rows = rows_of(w, w->plan->chain.conv_stage + 1, count);
+    /* A row's last vector may reach into the next one, which is filled after it. */
+    for (size_t r = 0; r < (w->pass->conv_rows > 1 ? 1 : count); r++)
+        fill_run(w, &rows, r, depth, height + r * step);
     return rows;
 }
 
@@ -153,11 +166,7 @@ static void merge_row(const walk *w, uc_op op, const uc_rows *into, size_t into_
         const char *with =
             (const char *)from->reals + (e * from->phase_step + from_row * from->pitch) * bytes;
         const size_t lanes = (from->columns - e - 1) / from->phases + 1;
-        if (!first)
-            kernels->merge[op](to, into->lanes, with, from->lanes, from->channels, lanes);
-        else
-            for (size_t c = 0; c < from->channels; c++)
-                memcpy(to + c * into->lanes * bytes, with + c * from->lanes * bytes, lanes * bytes);
+        kernels->merge[op](to, into->lanes, with, from->lanes, from->channels, lanes, first);
     }
 }
 
@@ -173,11 +182,10 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
     merged.reals = thread_buffer(w) + w->pass->merged_at[stages] * plan->kernels->real_bytes;
     bool begun[UC_MAX_ROWS] = {false};
 
+    const size_t front = depth * window[0], back = front + window[0];
     const size_t first = height * window[1], end = first + count * window[1];
-    for (size_t d_phase = 0; d_phase < depth_step; d_phase++)
-        for (size_t d = depth * window[0]; d < (depth + 1) * window[0]; d++) {
-            if (d % depth_step != d_phase)
-                continue;
+    for (size_t start = front; start < front + depth_step && start < back; start++)
+        for (size_t d = start; d < back; d += depth_step)
             for (size_t begin = first; begin < first + step && begin < end; begin++) {
                 size_t left = (end - begin - 1) / step + 1;
                 for (size_t h = begin; left;) {
@@ -193,7 +201,6 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
                     h += some * step;
                 }
             }
-        }
     const uc_rows rows = rows_of(w, stages, count);
     plan->kernels->fold[stage->op](&(uc_finish){.stage = stage}, &merged, &rows);
     return rows;
@@ -217,22 +224,42 @@ static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary
         rows->channels = stage->out.channels;
 }
 
+/* What rows may take to stay in L1 from one op to the next. */
+#define STRIP_BYTES ((size_t)24 << 10)
+
+/* Ops that don't look sideways take a strip of lanes through all of them before the next strip. */
+static void finish_in_strips(const walk *w, size_t first, size_t stages, uc_rows *rows,
+                             const uc_summary *measured) {
+    const uc_plan *plan = w->plan;
+    const size_t group = 4 * plan->kernels->vector_lanes; /* that ops take at a time */
+    const size_t fit = STRIP_BYTES / plan->kernels->real_bytes / rows->channels / group * group;
+    const size_t lanes = fit ? fit : group;
+    uc_rows strip = *rows;
+    for (size_t begin = 0; begin < rows->lanes; begin += strip.width) {
+        const size_t left = rows->lanes - begin;
+        strip.reals = (char *)rows->reals + begin * plan->kernels->real_bytes;
+        strip.width = left < lanes ? left : lanes;
+        strip.channels = rows->channels;
+        for (size_t s = first; s < stages; s++)
+            finish_rows(w, s, &strip, measured);
+    }
+    rows->channels = strip.channels;
+}
+
 /* Rows height, height + step, ... of one depth, as the stages [0, stages) make them. */
 static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t height, size_t step,
                          size_t count) {
-    const uc_plan *plan = w->plan;
-    if (!stages)
-        return load_rows(w, depth, height, step, count);
-    const size_t s = stages - 1;
-    const uc_stage *stage = &plan->chain.stage[s];
-    const uc_needs needs = uc_ops[stage->op].needs;
-    if (needs == UC_NEEDS_TAPS)
-        return fill_rows(w, depth, height, count);
-    if (needs == UC_NEEDS_WINDOW)
-        return pool_rows(w, stages, depth, height, count);
-
-    uc_rows rows = make_rows(w, s, depth, height, step, count);
-    finish_rows(w, s, &rows, NULL);
+    const uc_chain *chain = &w->plan->chain;
+    const size_t made = uc_plan_made_by(chain, stages);
+    uc_rows rows;
+    if (!made)
+        rows = load_rows(w, depth, height, step, count);
+    else if (made == chain->conv_stage + 1)
+        rows = fill_rows(w, depth, height, step, count);
+    else
+        rows = pool_rows(w, made, depth, height, count);
+    if (made < stages)
+        finish_in_strips(w, made, stages, &rows, NULL);
     return rows;
 }
 
@@ -297,48 +324,46 @@ static void pack_rest(const walk *w, size_t depths, size_t rows) {
 
 /* ---- Passes ---- */
 
-/* The runs of a band are numbered: depth by depth, phase by phase, row by row. */
-static size_t band_rows_from(const walk *w, size_t phase) {
-    /* The first row of the band that has this phase, counted from the band's begin. */
-    const size_t step = w->pass->step;
-    return (phase + step - w->band[1].begin % step) % step;
-}
-
-static size_t phase_runs(const walk *w, size_t phase) {
-    const size_t first = band_rows_from(w, phase), rows = w->band[1].count;
-    if (first >= rows)
-        return 0;
-    return ((rows - first - 1) / w->pass->step) / w->pass->rows + 1;
-}
-
 /* Where a run's rows are. */
 typedef struct run_rows {
     size_t depth, height, count;
 } run_rows;
 
-static run_rows find_run(const walk *w, size_t number, size_t depth_runs) {
+/* The runs of a band are numbered depth by depth. Of a depth, rows a step apart share a run: first
+ * those from the band's first row on, then those from the second, and so on. */
+static run_rows find_run(const walk *w, size_t number) {
     const uc_pass *pass = w->pass;
-    size_t index = number % depth_runs, phase = 0;
-    for (; index >= phase_runs(w, phase); phase++)
-        index -= phase_runs(w, phase);
-    const size_t offset = band_rows_from(w, phase) + index * pass->rows * pass->step;
-    const size_t left = (w->band[1].count - offset - 1) / pass->step + 1;
-    return (run_rows){w->band[0].begin + number / depth_runs, w->band[1].begin + offset,
+    const size_t step = pass->step, heights = w->band[1].count;
+    const size_t fewer = heights / step, more = heights % step; /* rows of a class, or one more */
+    const size_t runs_fewer = fewer ? (fewer - 1) / pass->rows + 1 : 0,
+                 runs_more = fewer / pass->rows + 1;
+    const size_t in_depth = number % w->depth_runs;
+    const bool longer = in_depth < more * runs_more;
+    const size_t index = longer ? in_depth : in_depth - more * runs_more;
+    const size_t runs = longer ? runs_more : runs_fewer;
+    const size_t offset = index / runs + (longer ? 0 : more), first = index % runs * pass->rows;
+    const size_t left = fewer + longer - first;
+    return (run_rows){w->band[0].begin + number / w->depth_runs,
+                      w->band[1].begin + offset + first * step,
                       left < pass->rows ? left : pass->rows};
+}
+
+/* The runs of one depth of a band. */
+static size_t count_depth_runs(const walk *w) {
+    const size_t fewer = w->band[1].count / w->pass->step, more = w->band[1].count % w->pass->step;
+    return more * (fewer / w->pass->rows + 1) +
+           (fewer ? (w->pass->step - more) * ((fewer - 1) / w->pass->rows + 1) : 0);
 }
 
 static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows) {
     const uc_plan *plan = w->plan;
-    for (size_t c = 0; c < rows->channels; c++)
-        for (size_t r = 0; r < run->count; r++)
-            plan->kernels->store(plan->chain.dtype,
-                                 (const char *)rows->reals + (c * rows->lanes + r * rows->pitch) *
-                                                                 plan->kernels->real_bytes,
-                                 rows->phases, rows->phase_step,
-                                 (char *)w->output +
-                                     element_offset(w, &plan->chain.out, w->first_channel + c,
-                                                    run->depth, run->height + r * w->pass->step),
-                                 rows->columns);
+    const uc_extent *out = &plan->chain.out;
+    for (size_t r = 0; r < run->count; r++)
+        plan->kernels->store(plan->chain.dtype, rows, r,
+                             (char *)w->output + element_offset(w, out, w->first_channel,
+                                                                run->depth,
+                                                                run->height + r * w->pass->step),
+                             uc_extent_positions(out), plan->streams);
 }
 
 static char *kept_rows(const walk *w, size_t number) {
@@ -347,10 +372,10 @@ static char *kept_rows(const walk *w, size_t number) {
 }
 
 /* Makes a run's rows, and stores or measures them. */
-static void make_run(const walk *team, size_t number, size_t depth_runs, size_t runs_before) {
+static void make_run(const walk *team, size_t number, size_t runs_before) {
     walk w = *team;
     const uc_pass *pass = w.pass;
-    const run_rows run = find_run(&w, number, depth_runs);
+    const run_rows run = find_run(&w, number);
     if (pass->keeps)
         w.kept = kept_rows(&w, number);
     const uc_rows rows = make_rows(&w, pass->stages, run.depth, run.height, pass->step, run.count);
@@ -362,13 +387,12 @@ static void make_run(const walk *team, size_t number, size_t depth_runs, size_t 
 }
 
 /* Goes on from a run's rows as they were measured and kept. */
-static void resume_run(const walk *team, size_t number, size_t depth_runs) {
+static void resume_run(const walk *team, size_t number) {
     walk w = *team;
-    const run_rows run = find_run(&w, number, depth_runs);
+    const run_rows run = find_run(&w, number);
     w.kept = kept_rows(&w, number);
-    uc_rows rows = rows_of(&w, w.pass->stages, run.count);
-    for (size_t s = w.pass->stages; s < w.plan->chain.stage_count; s++)
-        finish_rows(&w, s, &rows, measures_of(&w, number));
+    uc_rows rows = rows_of(&w, uc_plan_made_by(&w.plan->chain, w.pass->stages), run.count);
+    finish_in_strips(&w, w.pass->stages, w.plan->chain.stage_count, &rows, measures_of(&w, number));
     store_rows(&w, &run, &rows);
 }
 
@@ -415,16 +439,15 @@ static size_t run_band(walk *w, size_t runs_before) {
     const uc_pass *pass = w->pass;
     const size_t threads = plan->threads;
     const bool conv = pass->stages > plan->chain.conv_stage;
-    size_t depths = 0, rows = 0, depth_runs = 0;
+    size_t depths = 0, rows = 0;
     if (conv) {
         for (size_t i = 0; i < 2; i++)
             w->source[i] = uc_plan_reach(plan, pass, i, w->band[i]);
         depths = w->source[0].count;
         rows = w->source[1].count;
     }
-    for (size_t phase = 0; phase < pass->step; phase++)
-        depth_runs += phase_runs(w, phase);
-    const size_t runs = depth_runs * w->band[0].count;
+    w->depth_runs = count_depth_runs(w);
+    const size_t runs = w->depth_runs * w->band[0].count;
     /* Neighbours share weights, and every thread gets a few shares. */
     const size_t chunk = runs / (threads * 8) + 1;
 
@@ -444,13 +467,13 @@ static size_t run_band(walk *w, size_t runs_before) {
             enter_block(&block, p);
 #pragma omp for schedule(dynamic, chunk)
             for (size_t i = 0; i < runs; i++)
-                make_run(&block, i, depth_runs, runs_before);
+                make_run(&block, i, runs_before);
             if (pass->keeps) {
 #pragma omp single
                 merge_measures(&block, runs);
 #pragma omp for schedule(dynamic, chunk)
                 for (size_t i = 0; i < runs; i++)
-                    resume_run(&block, i, depth_runs);
+                    resume_run(&block, i);
             }
         }
     }

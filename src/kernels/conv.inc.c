@@ -13,63 +13,54 @@
  * the number of its parts, not of its terms. */
 #define CHAIN_PRODUCTS 256
 
-/* `rows` channels x `vectors` vectors; both are constants where this is expanded. */
-INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_conv_run *run,
-                             const REAL *x, const REAL *panel, const REAL *bias, REAL *y) {
+/* `rows` channels x `vectors` vectors; these and `parts` are constants where this is expanded.
+ * parts: there may be more than CHAIN_PRODUCTS products. */
+INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool parts,
+                             const uc_conv_run *run, const REAL *x, const REAL *panel,
+                             const REAL *bias, REAL *y) {
     const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2];
     vec sum[PANEL][WIDEST], total[PANEL][WIDEST];
-    UNROLL
-    for (size_t c = 0; c < rows; c++)
-        UNROLL
-    for (size_t v = 0; v < vectors; v++)
+    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++) {
         sum[c][v] = splat(bias[c]);
-
+        total[c][v] = (vec){0};
+    }
     size_t products = 0;
-    bool parts = false;
     for (size_t td = run->first[0]; td < run->end[0]; td++)
         for (size_t th = run->first[1]; th < run->end[1]; th++) {
             const REAL *from = x - td * run->x_depth - th * run->x_row;
             const REAL *w = panel + (td * run->taps[1] + th) * in_channels * taps * rows;
-            size_t left = in_channels;
-            while (left) {
-                if (products >= CHAIN_PRODUCTS) {
-                    UNROLL
-                    for (size_t c = 0; c < rows; c++)
-                        UNROLL
-                    for (size_t v = 0; v < vectors; v++) {
-                        total[c][v] = parts ? total[c][v] + sum[c][v] : sum[c][v];
-                        sum[c][v] = (vec){0};
+            size_t some = in_channels;
+            for (size_t left = in_channels; left; left -= some) {
+                if (parts) {
+                    if (products >= CHAIN_PRODUCTS) {
+                        products = 0;
+                        UNROLL for (size_t c = 0; c < rows; c++)
+                            UNROLL for (size_t v = 0; v < vectors; v++) {
+                            total[c][v] += sum[c][v];
+                            sum[c][v] = (vec){0};
+                        }
                     }
-                    parts = true;
-                    products = 0;
+                    const size_t room = (CHAIN_PRODUCTS - products + taps - 1) / taps;
+                    some = left < room ? left : room;
+                    products += some * taps;
                 }
-                const size_t room = (CHAIN_PRODUCTS - products + taps - 1) / taps;
-                const size_t some = left < room ? left : room;
                 for (size_t ci = 0; ci < some; ci++, from += x_channel)
                     for (size_t t = 0; t < taps; t++, w += rows) {
                         vec input[WIDEST];
-                        UNROLL
-                        for (size_t v = 0; v < vectors; v++) {
+                        UNROLL for (size_t v = 0; v < vectors; v++) {
                             input[v] = load_vector(from - t + v * LANES);
                             PIN(input[v]);
                         }
-                        UNROLL
-                        for (size_t c = 0; c < rows; c++) {
+                        UNROLL for (size_t c = 0; c < rows; c++) {
                             vec weight = splat(w[c]);
                             PIN(weight);
-                            UNROLL
-                            for (size_t v = 0; v < vectors; v++)
-                                sum[c][v] += weight * input[v];
+                            UNROLL for (size_t v = 0; v < vectors; v++) sum[c][v] +=
+                                weight * input[v];
                         }
                     }
-                left -= some;
-                products += some * taps;
             }
         }
-    UNROLL
-    for (size_t c = 0; c < rows; c++)
-        UNROLL
-    for (size_t v = 0; v < vectors; v++)
+    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
         store_vector(y + c * run->y_channel + v * LANES,
                      parts ? total[c][v] + sum[c][v] : sum[c][v]);
 }
@@ -77,11 +68,16 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_c
 typedef void NAME(conv_block_function)(const uc_conv_run *run, const REAL *x, const REAL *panel,
                                        const REAL *bias, REAL *y);
 
-/* One function for each size of a panel, and for whole blocks, two vectors or one. */
+/* One function for each size of a panel, for several vectors or one, for short sums and long ones.
+ */
 #define BLOCK(rows, vectors)                                                                       \
     static void NAME(conv_##rows##x##vectors)(const uc_conv_run *run, const REAL *x,               \
                                               const REAL *panel, const REAL *bias, REAL *y) {      \
-        NAME(conv_block)(rows, vectors, run, x, panel, bias, y);                                   \
+        NAME(conv_block)(rows, vectors, false, run, x, panel, bias, y);                            \
+    }                                                                                              \
+    static void NAME(conv_long_##rows##x##vectors)(const uc_conv_run *run, const REAL *x,          \
+                                                   const REAL *panel, const REAL *bias, REAL *y) { \
+        NAME(conv_block)(rows, vectors, true, run, x, panel, bias, y);                             \
     }
 BLOCK(1, 1)
 BLOCK(2, 1)
@@ -92,6 +88,9 @@ BLOCK(6, 1)
 BLOCK(1, 4)
 BLOCK(2, 4)
 BLOCK(3, 4)
+BLOCK(1, 2)
+BLOCK(2, 2)
+BLOCK(3, 2)
 BLOCK(4, 2)
 BLOCK(5, 2)
 BLOCK(6, 2)
@@ -103,44 +102,62 @@ BLOCK(8, 2)
 #endif
 #undef BLOCK
 
-static NAME(conv_block_function) *const NAME(conv_wide)[PANEL] = {
-    NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4), NAME(conv_4x2), NAME(conv_5x2), NAME(conv_6x2),
+/* By the number of products and vectors, and the panel's size: [long][1, 2 or 4 vectors][channels -
+ * 1]. */
+static NAME(conv_block_function) *const NAME(conv_blocks)[2][3][PANEL] = {
+    {{NAME(conv_1x1), NAME(conv_2x1), NAME(conv_3x1), NAME(conv_4x1), NAME(conv_5x1),
+      NAME(conv_6x1),
 #if PANEL == 8
-    NAME(conv_7x2), NAME(conv_8x2),
+      NAME(conv_7x1), NAME(conv_8x1)
 #endif
-};
-static NAME(conv_block_function) *const NAME(conv_narrow)[PANEL] = {
-    NAME(conv_1x1), NAME(conv_2x1), NAME(conv_3x1), NAME(conv_4x1), NAME(conv_5x1), NAME(conv_6x1),
+     },
+     {NAME(conv_1x2), NAME(conv_2x2), NAME(conv_3x2), NAME(conv_4x2), NAME(conv_5x2),
+      NAME(conv_6x2),
 #if PANEL == 8
-    NAME(conv_7x1), NAME(conv_8x1),
+      NAME(conv_7x2), NAME(conv_8x2)
 #endif
-};
+     },
+     {NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4)}},
+    {{NAME(conv_long_1x1), NAME(conv_long_2x1), NAME(conv_long_3x1), NAME(conv_long_4x1),
+      NAME(conv_long_5x1), NAME(conv_long_6x1),
+#if PANEL == 8
+      NAME(conv_long_7x1), NAME(conv_long_8x1)
+#endif
+     },
+     {NAME(conv_long_1x2), NAME(conv_long_2x2), NAME(conv_long_3x2), NAME(conv_long_4x2),
+      NAME(conv_long_5x2), NAME(conv_long_6x2),
+#if PANEL == 8
+      NAME(conv_long_7x2), NAME(conv_long_8x2)
+#endif
+     },
+     {NAME(conv_long_1x4), NAME(conv_long_2x4), NAME(conv_long_3x4)}}};
 
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
  * through it. */
 static void NAME(conv)(const uc_conv_run *run) {
     const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
     const size_t panels = uc_panel_count(run->out_channels, PANEL);
-    const size_t base = uc_panel_begin(run->out_channels, panels, run->first_panel);
+    const size_t begin = uc_panel_begin(run->out_channels, panels, run->first_panel);
+    const size_t smaller = run->out_channels / panels, larger = run->out_channels % panels;
     /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
-    const size_t wide = run->out_channels / panels <= 3 ? WIDEST : 2;
+    const size_t wide = smaller <= 3 ? WIDEST : 2;
     for (size_t j = 0; j < run->lanes;) {
         const size_t left = (run->lanes - j - 1) / LANES + 1;
-        const size_t vectors = left >= wide ? wide : 1;
+        const size_t vectors = left >= wide ? wide : left >= 2 ? 2 : 1;
+        const REAL *x = (const REAL *)run->x + j;
+        const REAL *weights = (const REAL *)run->weights + begin * products;
+        const REAL *bias = (const REAL *)run->bias + begin;
+        REAL *y = (REAL *)run->y + j;
         for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
-            const size_t c = uc_panel_begin(run->out_channels, panels, p),
-                         size = uc_panel_begin(run->out_channels, panels, p + 1) - c;
-            const REAL *x = (const REAL *)run->x + j;
-            const REAL *panel = (const REAL *)run->weights + c * products;
-            const REAL *bias = (const REAL *)run->bias + c;
-            REAL *y = (REAL *)run->y + (c - base) * run->y_channel + j;
-            if (vectors == 1) {
-                NAME(conv_narrow)[size - 1](run, x, panel, bias, y);
-            } else {
-                const size_t each = size <= 3 ? WIDEST : 2;
-                for (size_t v = 0; v < vectors; v += each)
-                    NAME(conv_wide)[size - 1](run, x + v * LANES, panel, bias, y + v * LANES);
-            }
+            const size_t size = smaller + (p < larger),
+                         each = size <= 3 || vectors < 2 ? vectors : 2;
+            NAME(conv_block_function) *const block =
+                NAME(conv_blocks)[products > CHAIN_PRODUCTS][each / 2][size - 1];
+            for (size_t v = 0; v < vectors; v += each)
+                block(run, x + v * LANES, weights, bias, y + v * LANES);
+            weights += size * products;
+            bias += size;
+            y += size * run->y_channel;
         }
         j += vectors * LANES;
     }

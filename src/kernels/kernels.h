@@ -9,11 +9,13 @@
 
 /* Some rows of one depth with all their channels, in cache. A row of a convolution with stride s
  * along the width is split into s phases: column j * s + e lies at lane j of phase e. Everything
- * else has one phase. A channel's lanes are contiguous, so an op that does not look sideways takes
- * `lanes` reals per channel and need not know more; lanes between rows hold harmless garbage. */
+ * else has one phase. An op that does not look sideways takes the first `width` lanes of every
+ * channel, whole vectors, and need not know more: so it also works on a strip of the lanes. Lanes
+ * between rows hold harmless garbage. */
 typedef struct uc_rows {
     void *reals;
     size_t channels, lanes; /* lanes: phases * phase_step, the distance between channels */
+    size_t width;           /* lanes, or those of a strip */
     size_t phases, phase_step;
     size_t rows, pitch; /* pitch: lanes from one row of a phase to the next */
     size_t columns;     /* of a row */
@@ -58,11 +60,12 @@ typedef struct uc_kernels {
     size_t panel;        /* at most this many output channels have their weights together */
     size_t vector_lanes; /* of one vector */
 
-    /* Elements of the chain's type to reals; and a row's phases, zipped, to elements, rounded once
-     * to nearest even. */
+    /* Elements of the chain's type to reals; and back, one row of all channels with its phases
+     * zipped, rounded once to nearest even. Channels lie channel_step elements apart. stream:
+     * nobody reads them soon. */
     void (*load)(uc_dtype dtype, const void *elements, void *reals, size_t count);
-    void (*store)(uc_dtype dtype, const void *reals, size_t phases, size_t phase_step,
-                  void *elements, size_t columns);
+    void (*store)(uc_dtype dtype, const uc_rows *rows, size_t row, void *elements,
+                  size_t channel_step, bool stream);
 
     /* The convolution; and the same without a multiplication by the zeros around the input, for
      * weights that are not all finite: an infinity times such a zero would be a NaN that no tap
@@ -73,10 +76,10 @@ typedef struct uc_kernels {
     /* ELEMENT, CHANNEL and EVERYTHING ops: in place, but sum_channel leaves one channel. */
     void (*finish[UC_OP_COUNT])(const uc_finish *finish, const uc_rows *rows);
 
-    /* WINDOW ops: into = into op from, for `count` reals of each channel; then along the width,
-     * from the phases to one row. */
+    /* WINDOW ops: into = into op from, or the first time into = from, for `count` reals of each
+     * channel; then along the width, from the phases to one row. */
     void (*merge[UC_OP_COUNT])(void *into, size_t into_step, const void *from, size_t from_step,
-                               size_t channels, size_t count);
+                               size_t channels, size_t count, bool first);
     void (*fold[UC_OP_COUNT])(const uc_finish *finish, const uc_rows *in, const uc_rows *out);
 
     /* EVERYTHING ops: the summary of each channel, from the columns of all rows. It leaves in the

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__F16C__) || defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "../dtype.h"
 #include "kernels.h"
@@ -48,6 +51,7 @@ typedef uint16_t uc_half __attribute__((may_alias));
 #define REAL_IS_DOUBLE 0
 #define REAL_SQRT sqrtf
 #define INTEGER int32_t
+#define INTEGER_MAX INT32_MAX
 #define NAME(x) x##_f32
 #define TABLE JOIN(uc_kernels_, ISA, _f32)
 #define TABLE_NAME TEXT(ISA) " f32"
@@ -57,6 +61,7 @@ typedef uint16_t uc_half __attribute__((may_alias));
 #define REAL_IS_DOUBLE 1
 #define REAL_SQRT sqrt
 #define INTEGER int64_t
+#define INTEGER_MAX INT64_MAX
 #define NAME(x) x##_f64
 #define TABLE JOIN(uc_kernels_, ISA, _f64)
 #define TABLE_NAME TEXT(ISA) " f64"

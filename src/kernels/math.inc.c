@@ -86,19 +86,19 @@ INLINE vec NAME(polynomial)(vec x, const REAL *coefficients, int degree) {
 
 /* e^x, to about 1 ulp, over the whole range: 0 below it, infinity above it, NaN for NaN. */
 INLINE vec NAME(exp)(vec x) {
-    x = choose(x > EXP_HIGHEST, splat(EXP_HIGHEST), x);
-    x = choose(x < EXP_LOWEST, splat(EXP_LOWEST), x);
+    x = lesser(splat(EXP_HIGHEST), greater(splat(EXP_LOWEST), x));
     /* x = n * ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 * 2^MANTISSA_BITS rounds to an integer,
      * which then sits in the low bits. */
     const vec shifted = x * (REAL)1.4426950408889634 + EXP_SHIFT;
     const vec n = shifted - EXP_SHIFT;
     const vec r = x - n * EXP_LN2_HIGH - n * EXP_LN2_LOW;
     const vec power = NAME(polynomial)(r, NAME(exp_coefficients), EXP_DEGREE);
-    /* 2^n in two halves, so that subnormal results and the step to infinity come out right. */
-    const ivec bits = (ivec)shifted - (ivec)splat(EXP_SHIFT);
-    const ivec half = bits >> 1, rest = bits - half;
-    return power * (vec)((half + EXPONENT_BIAS) << MANTISSA_BITS) *
-           (vec)((rest + EXPONENT_BIAS) << MANTISSA_BITS);
+    /* Times 2^n in two steps, so that subnormal results and the step to infinity come out right:
+     * half of n is added to the exponent, the rest multiplied. */
+    const ivec exponent = (ivec)shifted << MANTISSA_BITS;
+    const ivec half = (exponent >> 1) & -((INTEGER)1 << MANTISSA_BITS);
+    const ivec rest = exponent - half + ((INTEGER)EXPONENT_BIAS << MANTISSA_BITS);
+    return (vec)((ivec)power + half) * (vec)rest;
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */
@@ -117,13 +117,13 @@ INLINE vec NAME(normal_tail)(vec a) {
 #if !REAL_IS_DOUBLE
 /* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^16, with no exponential and no division. */
 INLINE vec NAME(gelu_near)(vec x) {
-    const vec a = choose(x < 0, -x, x);
+    const vec a = absolute(x);
     vec q = NAME(polynomial)(a, NAME(near_coefficients), NEAR_DEGREE);
     q *= q;
     q *= q;
     q *= q;
     q *= q;
-    return choose(x > 0, x, (vec){0}) - a * q;
+    return (x + a) * 0.5f - a * q; /* half of x + |x| is x or 0, exactly */
 }
 
 /* Whether no lane of a comparison is true. */
@@ -139,8 +139,8 @@ INLINE bool NAME(none)(ivec mask) {
 
 /* x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). For -inf it is NaN, as -inf * 0 is. */
 INLINE vec NAME(gelu_of)(vec x) {
-    const vec a = choose(x < 0, -x, x);
-    const vec bounded = choose(a > TAIL_END, splat(TAIL_END), a);
+    const vec a = absolute(x);
+    const vec bounded = lesser(splat(TAIL_END), a);
     const vec value = choose(x > 0, x, x * 0) - bounded * NAME(normal_tail)(bounded);
 #if REAL_IS_DOUBLE
     return value;
@@ -152,7 +152,6 @@ INLINE vec NAME(gelu_of)(vec x) {
 
 /* An exponential of at most 0 never overflows. */
 INLINE vec NAME(sigmoid_of)(vec x) {
-    const ivec negative = x < 0;
-    const vec power = NAME(exp)(choose(negative, x, -x));
-    return choose(negative, power, splat(1)) / (1 + power);
+    const vec power = NAME(exp)(-absolute(x));
+    return choose(x < 0, power, splat(1)) / (1 + power);
 }

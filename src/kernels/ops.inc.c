@@ -2,217 +2,252 @@
  * Included by kernels.inc.c; called by tile.c through the table.
  *
  * Ops that need one element or the channels of a position take whole vectors of a channel's lanes
- * and don't care which columns they are: `lanes` is a multiple of the vector. */
+ * and don't care which columns they are. */
 
 INLINE REAL NAME(value_for)(const uc_finish *finish, size_t c) {
     const REAL *per_channel = finish->per_channel;
     return per_channel ? per_channel[finish->first_channel + c] : (REAL)finish->stage->number[0];
 }
 
-/* Every element op is this loop around an expression of x, a vector of channel c. */
+/* Every element op is this loop around an expression of a vector of channel c. */
+#define FOR_EACH_CHANNEL(rows) for (size_t c = 0; c < (rows)->channels; c++)
 #define FOR_EACH_VECTOR(rows)                                                                      \
-    for (size_t c = 0; c < (rows)->channels; c++)                                                  \
-        for (REAL *at = (REAL *)(rows)->reals + c * (rows)->lanes, *end = at + (rows)->lanes;      \
-             at < end; at += LANES)
+    for (REAL *at = (REAL *)(rows)->reals + c * (rows)->lanes, *end = at + (rows)->width;          \
+         at < end; at += LANES)
 
 static void NAME(add)(const uc_finish *finish, const uc_rows *rows) {
-    FOR_EACH_VECTOR(rows)
-    store_vector(at, load_vector(at) + NAME(value_for)(finish, c));
+    FOR_EACH_CHANNEL(rows) {
+        const vec value = splat(NAME(value_for)(finish, c));
+        FOR_EACH_VECTOR(rows)
+        store_vector(at, load_vector(at) + value);
+    }
 }
 
 static void NAME(mul)(const uc_finish *finish, const uc_rows *rows) {
-    FOR_EACH_VECTOR(rows)
-    store_vector(at, load_vector(at) * NAME(value_for)(finish, c));
+    FOR_EACH_CHANNEL(rows) {
+        const vec value = splat(NAME(value_for)(finish, c));
+        FOR_EACH_VECTOR(rows)
+        store_vector(at, load_vector(at) * value);
+    }
 }
 
 /* A NaN bound makes everything NaN, a NaN value stays. */
 static void NAME(clamp)(const uc_finish *finish, const uc_rows *rows) {
-    const vec low = splat((REAL)finish->stage->number[0]),
-              high = splat((REAL)finish->stage->number[1]);
-    FOR_EACH_VECTOR(rows) {
-        const vec x = load_vector(at);
-        const vec raised = choose((x < low) | (low != low), low, x);
-        store_vector(at, choose((raised > high) | (high != high), high, raised));
-    }
+    const double *bounds = finish->stage->number;
+    const bool none = isnan(bounds[0]) || isnan(bounds[1]);
+    const vec low = splat((REAL)bounds[0]), high = splat((REAL)bounds[1]);
+    FOR_EACH_CHANNEL(rows)
+    FOR_EACH_VECTOR(rows)
+    store_vector(at, none ? splat((REAL)NAN) : lesser(high, greater(low, load_vector(at))));
 }
 
 static void NAME(gelu)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
-    REAL *at = rows->reals, *end = at + rows->channels * rows->lanes;
+    FOR_EACH_CHANNEL(rows) {
+        REAL *at = (REAL *)rows->reals + c * rows->lanes, *end = at + rows->width;
 #if !REAL_IS_DOUBLE
-    /* Four at a time share the test for values far from 0, which are rare behind a norm. */
-    for (; at + 4 * LANES <= end; at += 4 * LANES) {
-        vec x[4];
-        ivec far = {0};
-        UNROLL
-        for (size_t i = 0; i < 4; i++) {
-            x[i] = load_vector(at + i * LANES);
-            far |= ~((x[i] <= NEAR_END) & (x[i] >= -NEAR_END));
+        /* Four at a time share the test for values far from 0, which are rare behind a norm. */
+        for (; at + 4 * LANES <= end; at += 4 * LANES) {
+            vec x[4];
+            ivec far = {0};
+            UNROLL for (size_t i = 0; i < 4; i++) {
+                x[i] = load_vector(at + i * LANES);
+                far |= ~(absolute(x[i]) <= NEAR_END);
+            }
+            UNROLL for (size_t i = 0; i < 4; i++)
+                store_vector(at + i * LANES, NAME(gelu_near)(x[i]));
+            if (!NAME(none)(far))
+                for (size_t i = 0; i < 4; i++)
+                    store_vector(at + i * LANES, NAME(gelu_of)(x[i]));
         }
-        UNROLL
-        for (size_t i = 0; i < 4; i++)
-            store_vector(at + i * LANES, NAME(gelu_near)(x[i]));
-        if (!NAME(none)(far))
-            for (size_t i = 0; i < 4; i++)
-                store_vector(at + i * LANES, NAME(gelu_of)(x[i]));
-    }
 #endif
-    for (; at < end; at += LANES)
-        store_vector(at, NAME(gelu_of)(load_vector(at)));
+        for (; at < end; at += LANES)
+            store_vector(at, NAME(gelu_of)(load_vector(at)));
+    }
 }
 
 static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
+    FOR_EACH_CHANNEL(rows)
     FOR_EACH_VECTOR(rows)
     store_vector(at, NAME(sigmoid_of)(load_vector(at)));
 }
 
-/* Channel ops take STRIP vectors of lanes down all channels, then the next ones. */
+/* Channel ops take STRIP vectors of lanes down all channels, or one where fewer are left. */
 #define STRIP 4
-#define FOR_EACH_STRIP(rows)                                                                       \
-    for (size_t begin = 0, strip = 0; begin < (rows)->lanes; begin += strip * LANES)               \
-        if ((strip = ((rows)->lanes - begin) / LANES) > STRIP ? (strip = STRIP) : strip)
+#define FOR_EACH_STRIP(rows, strip_op)                                                             \
+    size_t begin = 0;                                                                              \
+    for (; begin + STRIP * LANES <= (rows)->width; begin += STRIP * LANES)                         \
+        strip_op(finish, rows, begin, STRIP);                                                      \
+    for (; begin < (rows)->width; begin += LANES)                                                  \
+        strip_op(finish, rows, begin, 1);
 
-static void NAME(layernorm_channel)(const uc_finish *finish, const uc_rows *rows) {
+INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
+                                  const size_t strip) {
     const size_t channels = rows->channels, lanes = rows->lanes;
     const REAL share = (REAL)(1 / (double)channels), eps = (REAL)finish->stage->number[0];
-    FOR_EACH_STRIP(rows) {
-        REAL *column = (REAL *)rows->reals + begin;
-        vec mean[STRIP] = {{0}}, scale[STRIP] = {{0}};
-        if (!finish->centred) {
-            for (size_t c = 0; c < channels; c++)
-                for (size_t v = 0; v < strip; v++)
-                    mean[v] += load_vector(column + c * lanes + v * LANES);
-            for (size_t v = 0; v < strip; v++)
-                mean[v] *= share;
-        }
+    REAL *column = (REAL *)rows->reals + begin;
+    vec mean[STRIP] = {{0}}, scale[STRIP] = {{0}};
+    if (!finish->centred) {
         for (size_t c = 0; c < channels; c++)
-            for (size_t v = 0; v < strip; v++) {
-                const vec away = load_vector(column + c * lanes + v * LANES) - mean[v];
-                scale[v] += away * away;
-            }
-        for (size_t v = 0; v < strip; v++) {
-            REAL each[LANES];
-            scale[v] = scale[v] * share + eps;
-            memcpy(each, &scale[v], sizeof each);
-            for (size_t i = 0; i < LANES; i++)
-                each[i] = 1 / REAL_SQRT(each[i]);
-            memcpy(&scale[v], each, sizeof each);
-        }
-        for (size_t c = 0; c < channels; c++)
-            for (size_t v = 0; v < strip; v++) {
-                REAL *at = column + c * lanes + v * LANES;
-                store_vector(at, (load_vector(at) - mean[v]) * scale[v]);
-            }
+            UNROLL for (size_t v = 0; v < strip; v++) mean[v] +=
+                load_vector(column + c * lanes + v * LANES);
+        UNROLL for (size_t v = 0; v < strip; v++) mean[v] *= share;
     }
+    for (size_t c = 0; c < channels; c++)
+        UNROLL for (size_t v = 0; v < strip; v++) {
+            const vec away = load_vector(column + c * lanes + v * LANES) - mean[v];
+            scale[v] += away * away;
+        }
+    UNROLL for (size_t v = 0; v < strip; v++) {
+        REAL each[LANES];
+        store_vector(each, scale[v] * share + eps);
+        for (size_t i = 0; i < LANES; i++)
+            each[i] = REAL_SQRT(each[i]);
+        scale[v] = 1 / load_vector(each);
+    }
+    for (size_t c = 0; c < channels; c++)
+        UNROLL for (size_t v = 0; v < strip; v++) {
+            REAL *at = column + c * lanes + v * LANES;
+            store_vector(at, (load_vector(at) - mean[v]) * scale[v]);
+        }
+}
+
+static void NAME(layernorm_channel)(const uc_finish *finish, const uc_rows *rows){
+    FOR_EACH_STRIP(rows, NAME(layernorm_strip))}
+
+/* A NaN is not looked for among the largest: it makes the sum NaN, and so all channels. */
+INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
+                                const size_t strip) {
+    (void)finish;
+    const size_t channels = rows->channels, lanes = rows->lanes;
+    REAL *column = (REAL *)rows->reals + begin;
+    vec largest[STRIP], sum[STRIP] = {{0}};
+    UNROLL for (size_t v = 0; v < strip; v++) largest[v] = load_vector(column + v * LANES);
+    for (size_t c = 1; c < channels; c++)
+        UNROLL for (size_t v = 0; v < strip; v++) largest[v] =
+            greater(load_vector(column + c * lanes + v * LANES), largest[v]);
+    for (size_t c = 0; c < channels; c++)
+        UNROLL for (size_t v = 0; v < strip; v++) {
+            REAL *at = column + c * lanes + v * LANES;
+            const vec power = NAME(exp)(load_vector(at) - largest[v]);
+            store_vector(at, power);
+            sum[v] += power;
+        }
+    UNROLL for (size_t v = 0; v < strip; v++) sum[v] = 1 / sum[v];
+    for (size_t c = 0; c < channels; c++)
+        UNROLL for (size_t v = 0; v < strip; v++) {
+            REAL *at = column + c * lanes + v * LANES;
+            store_vector(at, load_vector(at) * sum[v]);
+        }
 }
 
 static void NAME(softmax_channel)(const uc_finish *finish, const uc_rows *rows) {
-    (void)finish;
-    const size_t channels = rows->channels, lanes = rows->lanes;
-    FOR_EACH_STRIP(rows) {
-        REAL *column = (REAL *)rows->reals + begin;
-        vec largest[STRIP], sum[STRIP] = {{0}};
-        for (size_t v = 0; v < strip; v++)
-            largest[v] = load_vector(column + v * LANES);
-        for (size_t c = 1; c < channels; c++)
-            for (size_t v = 0; v < strip; v++)
-                largest[v] = larger(largest[v], load_vector(column + c * lanes + v * LANES));
-        for (size_t c = 0; c < channels; c++)
-            for (size_t v = 0; v < strip; v++) {
-                REAL *at = column + c * lanes + v * LANES;
-                const vec power = NAME(exp)(load_vector(at) - largest[v]);
-                store_vector(at, power);
-                sum[v] += power;
-            }
-        for (size_t v = 0; v < strip; v++)
-            sum[v] = 1 / sum[v];
-        for (size_t c = 0; c < channels; c++)
-            for (size_t v = 0; v < strip; v++) {
-                REAL *at = column + c * lanes + v * LANES;
-                store_vector(at, load_vector(at) * sum[v]);
-            }
-    }
+    FOR_EACH_STRIP(rows, NAME(softmax_strip))
 }
 
 static void NAME(sum_channel)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
     REAL *reals = rows->reals;
     for (size_t c = 1; c < rows->channels; c++)
-        for (size_t i = 0; i < rows->lanes; i += LANES)
+        for (size_t i = 0; i < rows->width; i += LANES)
             store_vector(reals + i,
                          load_vector(reals + i) + load_vector(reals + c * rows->lanes + i));
 }
 
 /* ---- Pools: down rows lane by lane, then along the width ---- */
 
-static void NAME(merge_avgpool)(void *into, size_t into_step, const void *from, size_t from_step,
-                                size_t channels, size_t count) {
-    for (size_t c = 0; c < channels; c++) {
-        REAL *to = (REAL *)into + c * into_step;
-        const REAL *with = (const REAL *)from + c * from_step;
-        for (size_t i = 0; i < count; i++)
-            to[i] += with[i];
+INLINE vec NAME(sum_of)(vec a, vec b) {
+    return a + b;
+}
+
+/* The larger lanes; NaN where either is. */
+INLINE vec NAME(larger_of)(vec a, vec b) {
+    return choose(a != a, a, greater(a, b));
+}
+
+/* Both pools are these loops around a way to fold two vectors into one. Buffers end in whole
+ * vectors, so the last one may reach past what counts. */
+INLINE void NAME(merge)(vec (*fold)(vec, vec), REAL *into, size_t into_step, const REAL *from,
+                        size_t from_step, size_t channels, size_t count, bool first) {
+    for (size_t c = 0; c < channels; c++, into += into_step, from += from_step) {
+        size_t i = 0;
+        if (first)
+            for (; i + LANES <= count; i += LANES)
+                store_vector(into + i, load_vector(from + i));
+        for (; i + LANES <= count; i += LANES)
+            store_vector(into + i, fold(load_vector(into + i), load_vector(from + i)));
+        for (; i < count; i++) {
+            const vec folded = fold(splat(into[i]), splat(from[i]));
+            into[i] = first ? from[i] : folded[0];
+        }
     }
+}
+
+/* Windows of 2 in a row of one phase, a vector of them at a time; returns how many. */
+INLINE size_t NAME(fold_pairs)(vec (*fold)(vec, vec), REAL share, const REAL *from, REAL *to,
+                               size_t columns) {
+    size_t o = 0;
+    for (; o + LANES <= columns; o += LANES) {
+        const vec a = load_vector(from + 2 * o), b = load_vector(from + 2 * o + LANES);
+        store_vector(to + o, fold(__builtin_shufflevector(a, b, EVEN_LANES),
+                                  __builtin_shufflevector(a, b, ODD_LANES)) *
+                                 share);
+    }
+    return o;
+}
+
+INLINE void NAME(fold)(vec (*fold)(vec, vec), size_t window, REAL share, const uc_rows *in,
+                       const uc_rows *out) {
+    for (size_t c = 0; c < in->channels; c++)
+        for (size_t r = 0; r < out->rows; r++) {
+            const REAL *from = (const REAL *)in->reals + c * in->lanes + r * in->pitch;
+            REAL *to = (REAL *)out->reals + c * out->lanes + r * out->pitch;
+            size_t o = 0;
+            if (window == in->phases) /* the phases of a lane are a window */
+                for (; o < out->columns; o += LANES) {
+                    vec folded = load_vector(from + o);
+                    for (size_t e = 1; e < window; e++)
+                        folded = fold(folded, load_vector(from + e * in->phase_step + o));
+                    store_vector(to + o, folded * share);
+                }
+            else if (window == 2 && in->phases == 1)
+                o = NAME(fold_pairs)(fold, share, from, to, out->columns);
+            /* The rest goes column by column, wherever its phases are. */
+            size_t e = o * window % in->phases, lane = o * window / in->phases;
+            for (; o < out->columns; o++) {
+                vec folded = splat(from[e * in->phase_step + lane]);
+                for (size_t k = 0; k < window; k++) {
+                    if (k)
+                        folded = fold(folded, splat(from[e * in->phase_step + lane]));
+                    if (++e == in->phases) {
+                        e = 0;
+                        lane++;
+                    }
+                }
+                to[o] = folded[0] * share;
+            }
+        }
+}
+
+static void NAME(merge_avgpool)(void *into, size_t into_step, const void *from, size_t from_step,
+                                size_t channels, size_t count, bool first) {
+    NAME(merge)(NAME(sum_of), into, into_step, from, from_step, channels, count, first);
 }
 
 static void NAME(merge_maxpool)(void *into, size_t into_step, const void *from, size_t from_step,
-                                size_t channels, size_t count) {
-    for (size_t c = 0; c < channels; c++) {
-        REAL *to = (REAL *)into + c * into_step;
-        const REAL *with = (const REAL *)from + c * from_step;
-        for (size_t i = 0; i < count; i++)
-            to[i] = to[i] > with[i] || to[i] != to[i] ? to[i] : with[i];
-    }
+                                size_t channels, size_t count, bool first) {
+    NAME(merge)(NAME(larger_of), into, into_step, from, from_step, channels, count, first);
 }
-
-/* Each window of a row is folded by FOLD(so far, next) and ends as LAST(folded). */
-#define FOLD_ALONG_WIDTH(FOLD, LAST)                                                               \
-    const size_t window = finish->stage->window[2];                                                \
-    for (size_t c = 0; c < in->channels; c++)                                                      \
-        for (size_t r = 0; r < out->rows; r++) {                                                   \
-            const REAL *from = (const REAL *)in->reals + c * in->lanes + r * in->pitch;            \
-            REAL *to = (REAL *)out->reals + c * out->lanes + r * out->pitch;                       \
-            if (window == in->phases) { /* the phases of a lane are a window */                    \
-                for (size_t o = 0; o < out->columns; o++) {                                        \
-                    REAL folded = from[o];                                                         \
-                    for (size_t e = 1; e < window; e++)                                            \
-                        folded = FOLD(folded, from[e * in->phase_step + o]);                       \
-                    to[o] = LAST(folded);                                                          \
-                }                                                                                  \
-                continue;                                                                          \
-            }                                                                                      \
-            size_t e = 0, lane = 0;                                                                \
-            for (size_t o = 0; o < out->columns; o++) {                                            \
-                REAL folded = from[e * in->phase_step + lane];                                     \
-                for (size_t k = 0; k < window; k++) {                                              \
-                    if (k)                                                                         \
-                        folded = FOLD(folded, from[e * in->phase_step + lane]);                    \
-                    if (++e == in->phases) {                                                       \
-                        e = 0;                                                                     \
-                        lane++;                                                                    \
-                    }                                                                              \
-                }                                                                                  \
-                to[o] = LAST(folded);                                                              \
-            }                                                                                      \
-        }
 
 static void NAME(fold_avgpool)(const uc_finish *finish, const uc_rows *in, const uc_rows *out) {
-    const size_t *size = finish->stage->window;
-    const REAL share = (REAL)(1 / ((double)size[0] * (double)size[1] * (double)size[2]));
-#define SUM(a, b) ((a) + (b))
-#define SHARE(a) ((a)*share)
-    FOLD_ALONG_WIDTH(SUM, SHARE)
-#undef SUM
-#undef SHARE
+    const size_t *window = finish->stage->window;
+    const double count = (double)window[0] * (double)window[1] * (double)window[2];
+    NAME(fold)(NAME(sum_of), window[2], (REAL)(1 / count), in, out);
 }
 
-static void NAME(fold_maxpool)(const uc_finish *finish, const uc_rows *in, const uc_rows *out){
-#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-#define SAME(a) (a)
-    FOLD_ALONG_WIDTH(LARGER, SAME)
-#undef LARGER
-#undef SAME
+static void NAME(fold_maxpool)(const uc_finish *finish, const uc_rows *in, const uc_rows *out) {
+    NAME(fold)(NAME(larger_of), finish->stage->window[2], 1, in, out);
 }
 
 /* ---- Softmax over space ---- */
@@ -222,63 +257,66 @@ INLINE size_t NAME(phase_columns)(const uc_rows *rows, size_t phase) {
     return phase < rows->columns ? (rows->columns - phase - 1) / rows->phases + 1 : 0;
 }
 
-/* Leaves exp(value - largest) in the rows, with the largest value of these rows. */
+/* Leaves exp(value - largest) in the rows, with the largest value of these rows. A NaN is not
+ * looked for among the largest: it makes the sum NaN. */
 static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summaries) {
     for (size_t c = 0; c < rows->channels; c++) {
         REAL *channel = (REAL *)rows->reals + c * rows->lanes;
-        REAL most[LANES], largest = channel[0];
+        REAL each[LANES], largest = channel[0];
+        vec most = splat(largest);
+        for (size_t e = 0; e < rows->phases; e++)
+            for (size_t r = 0; r < rows->rows; r++) {
+                const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+                const size_t columns = NAME(phase_columns)(rows, e);
+                size_t i = 0;
+                for (; i + LANES <= columns; i += LANES)
+                    most = greater(load_vector(row + i), most);
+                for (; i < columns; i++)
+                    largest = row[i] > largest ? row[i] : largest;
+            }
+        store_vector(each, most);
+        for (size_t i = 0; i < LANES; i++)
+            largest = each[i] > largest ? each[i] : largest;
+
         double sum = 0;
+        vec some[2] = {{0}};
         for (size_t e = 0; e < rows->phases; e++)
             for (size_t r = 0; r < rows->rows; r++) {
-                const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
-                const size_t columns = NAME(phase_columns)(rows, e),
-                             whole = columns / LANES * LANES;
-                if (whole) {
-                    vec so_far = load_vector(row);
-                    for (size_t i = LANES; i < whole; i += LANES)
-                        so_far = larger(so_far, load_vector(row + i));
-                    store_vector(most, so_far);
-                    for (size_t i = 0; i < LANES; i++)
-                        largest = largest > most[i] || largest != largest ? largest : most[i];
+                REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+                const size_t columns = NAME(phase_columns)(rows, e);
+                size_t i = 0;
+                for (; i + LANES <= columns; i += LANES) {
+                    const vec power = NAME(exp)(load_vector(row + i) - largest);
+                    store_vector(row + i, power);
+                    some[r % 2] += power;
                 }
-                for (size_t i = whole; i < columns; i++)
-                    largest = largest > row[i] || largest != largest ? largest : row[i];
+                for (; i < columns; i++) {
+                    store_vector(each, NAME(exp)(splat(row[i] - largest)));
+                    sum += row[i] = each[0];
+                }
             }
-        for (size_t i = 0; i < rows->lanes; i += LANES)
-            store_vector(channel + i, NAME(exp)(load_vector(channel + i) - largest));
-        for (size_t e = 0; e < rows->phases; e++)
-            for (size_t r = 0; r < rows->rows; r++) {
-                const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
-                const size_t columns = NAME(phase_columns)(rows, e),
-                             whole = columns / LANES * LANES;
-                vec some = {0};
-                for (size_t i = 0; i < whole; i += LANES)
-                    some += load_vector(row + i);
-                store_vector(most, some);
-                for (size_t i = 0; i < LANES; i++)
-                    sum += most[i];
-                for (size_t i = whole; i < columns; i++)
-                    sum += row[i];
-            }
+        store_vector(each, some[0] + some[1]);
+        for (size_t i = 0; i < LANES; i++)
+            sum += each[i];
         summaries[c] = (uc_summary){largest, sum};
     }
 }
 
 static void NAME(softmax_space)(const uc_finish *finish, const uc_rows *rows) {
-    for (size_t c = 0; c < rows->channels; c++) {
-        REAL *channel = (REAL *)rows->reals + c * rows->lanes;
+    FOR_EACH_CHANNEL(rows) {
         const uc_summary all = finish->summaries[finish->first_channel + c];
         if (finish->measured) {
             /* Rows of -inf alone have no largest value to relate to: they are 0. */
             const double here = finish->measured[c].largest;
-            const REAL scale = (REAL)(exp(here - all.largest) / all.sum);
-            const bool none = here == -INFINITY && all.largest > here;
-            for (size_t i = 0; i < rows->lanes; i += LANES)
-                store_vector(channel + i, none ? splat(0) : load_vector(channel + i) * scale);
+            const bool zero = here == -INFINITY && all.largest > here;
+            const double relative = here == all.largest ? 1 : exp(here - all.largest);
+            const vec scale = splat((REAL)(relative / all.sum));
+            FOR_EACH_VECTOR(rows)
+            store_vector(at, zero ? splat(0) : load_vector(at) * scale);
         } else {
-            const REAL scale = (REAL)(1 / all.sum), largest = (REAL)all.largest;
-            for (size_t i = 0; i < rows->lanes; i += LANES)
-                store_vector(channel + i, NAME(exp)(load_vector(channel + i) - largest) * scale);
+            const vec scale = splat((REAL)(1 / all.sum)), largest = splat((REAL)all.largest);
+            FOR_EACH_VECTOR(rows)
+            store_vector(at, NAME(exp)(load_vector(at) - largest) * scale);
         }
     }
 }

@@ -14,6 +14,7 @@
 #undef REAL_IS_DOUBLE
 #undef REAL_SQRT
 #undef INTEGER
+#undef INTEGER_MAX
 #undef NAME
 #undef TABLE
 #undef TABLE_NAME
@@ -22,6 +23,8 @@
 #undef LANE_COUNT
 #undef ZIP_FIRST
 #undef ZIP_SECOND
+#undef EVEN_LANES
+#undef ODD_LANES
 #undef vec
 #undef ivec
 #undef INLINE
@@ -29,9 +32,14 @@
 #undef PIN
 #undef load_vector
 #undef store_vector
+#undef store_zipped
 #undef splat
 #undef choose
-#undef larger
+#undef LESSER
+#undef GREATER
+#undef lesser
+#undef greater
+#undef absolute
 /* math.inc.c */
 #undef MANTISSA_BITS
 #undef EXPONENT_BIAS
@@ -50,9 +58,9 @@
 #undef WIDEST
 #undef CHAIN_PRODUCTS
 /* ops.inc.c */
+#undef FOR_EACH_CHANNEL
 #undef FOR_EACH_VECTOR
 #undef STRIP
 #undef FOR_EACH_STRIP
-#undef FOLD_ALONG_WIDTH
 /* table.inc.c */
 #undef ZIP

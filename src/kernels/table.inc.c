@@ -2,86 +2,106 @@
  * Included last by kernels.inc.c. */
 
 static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t count) {
-    REAL *to = reals;
-    const uc_half *from = elements;
+    REAL *restrict to = reals;
+    const uc_half *restrict from = elements;
+    size_t i = 0;
     switch (dtype) {
     case UC_F32:
-    case UC_F64: /* the real type is the element type */
-        memcpy(to, elements, count * sizeof *to);
+    case UC_F64:                               /* the real type is the element type */
+        for (; i + LANES <= count; i += LANES) /* rows are short: quicker than a call */
+            store_vector(to + i, load_vector((const REAL *)elements + i));
+        memcpy(to + i, (const REAL *)elements + i, (count - i) * sizeof *to);
         break;
     case UC_F16:
-        for (size_t i = 0; i < count; i++)
+#if defined(__F16C__) && !REAL_IS_DOUBLE
+        for (; i + 8 <= count; i += 8)
+            _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                                         (const __m128i *)(const void *)(from + i))));
+#endif
+        for (; i < count; i++)
             to[i] = uc_f16_to_f32(from[i]);
         break;
     case UC_BF16:
-        for (size_t i = 0; i < count; i++)
+        for (; i < count; i++)
             to[i] = uc_bf16_to_f32(from[i]);
         break;
     }
 }
 
-/* A row's phases zipped into `zipped`, or the row itself where there is one phase. */
-INLINE const REAL *NAME(zip)(const REAL *from, size_t phases, size_t phase_step, size_t columns,
-                             REAL *zipped) {
-    if (phases == 1)
-        return from;
-    if (phases == 2) {
-        const size_t pairs = columns / 2;
-        size_t j = 0;
+/* Some columns of a row, their phases zipped, into `to`. Streamed where that is worth it. */
+INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL *to, size_t columns,
+                      bool stream) {
+    const size_t pairs = phases == 2 ? columns / 2 : 0;
+    size_t j = 0;
+    if (stream)
         for (; j + LANES <= pairs; j += LANES)
-            NAME(store_zipped)
-        (zipped + 2 * j, load_vector(from + j), load_vector(from + phase_step + j));
-        for (; j < pairs; j++) {
-            zipped[2 * j] = from[j];
-            zipped[2 * j + 1] = from[phase_step + j];
-        }
-        if (columns % 2)
-            zipped[columns - 1] = from[columns / 2];
-        return zipped;
-    }
-    for (size_t e = 0; e < phases && e < columns; e++)
-        for (size_t i = e, j = 0; i < columns; i += phases, j++)
-            zipped[i] = from[e * phase_step + j];
-    return zipped;
+            store_zipped(to + 2 * j, load_vector(from + j), load_vector(from + phase_step + j),
+                         true);
+    for (; j + LANES <= pairs; j += LANES)
+        store_zipped(to + 2 * j, load_vector(from + j), load_vector(from + phase_step + j), false);
+    for (size_t e = 0; e < phases; e++)
+        for (size_t i = j * phases + e, lane = j; i < columns; i += phases, lane++)
+            to[i] = from[e * phase_step + lane];
 }
 
-/* Columns that are zipped at a time, on the stack: a multiple of the phases, or less than that. */
+/* Columns that are zipped at a time before they are converted. */
 #define ZIP 512
 
-static void NAME(store)(uc_dtype dtype, const void *reals, size_t phases, size_t phase_step,
-                        void *elements, size_t columns) {
-    REAL buffer[ZIP];
-    if (phases > ZIP) { /* columns far apart: one by one */
-        for (size_t i = 0; i < columns; i++)
-            NAME(store)
-        (dtype, (const REAL *)reals + i % phases * phase_step + i / phases, 1, 0,
-         (char *)elements + i * uc_dtype_bytes(dtype), 1);
+static void NAME(store_half)(uc_dtype dtype, const REAL *restrict from, uc_half *restrict to,
+                             size_t count) {
+    size_t i = 0;
+    if (dtype == UC_BF16) {
+        for (; i < count; i++)
+            to[i] = uc_f32_to_bf16((float)from[i]);
         return;
     }
-    const size_t most = ZIP / phases * phases;
-    for (size_t begin = 0; begin < columns; begin += most) {
-        const size_t some = columns - begin < most ? columns - begin : most;
-        const bool direct = phases == 2 && sizeof(REAL) == uc_dtype_bytes(dtype);
-        REAL *target = direct ? (REAL *)elements + begin : buffer;
-        const REAL *from =
-            NAME(zip)((const REAL *)reals + begin / phases, phases, phase_step, some, target);
-        uc_half *to = (uc_half *)elements + begin;
-        switch (dtype) {
-        case UC_F32:
-        case UC_F64:
-            if (!direct)
-                memcpy((REAL *)elements + begin, from, some * sizeof *from);
-            break;
-        case UC_F16:
-            for (size_t i = 0; i < some; i++)
-                to[i] = uc_f32_to_f16((float)from[i]);
-            break;
-        case UC_BF16:
-            for (size_t i = 0; i < some; i++)
-                to[i] = uc_f32_to_bf16((float)from[i]);
-            break;
+#if defined(__F16C__) && !REAL_IS_DOUBLE
+    for (; i + 8 <= count; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(to + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    for (; i < count; i++)
+        to[i] = uc_f32_to_f16((float)from[i]);
+}
+
+static void NAME(store)(uc_dtype dtype, const uc_rows *rows, size_t row, void *elements,
+                        size_t channel_step, bool stream) {
+    const size_t phases = rows->phases, columns = rows->columns;
+    /* Streaming needs whole vectors at whole addresses. */
+    stream = stream && (uintptr_t)elements % VECTOR_BYTES == 0 && channel_step % LANES == 0;
+    for (size_t c = 0; c < rows->channels; c++) {
+        const REAL *from = (const REAL *)rows->reals + c * rows->lanes + row * rows->pitch;
+        if (dtype == UC_F32 || dtype == UC_F64) { /* the real type is the element type */
+            REAL *to = (REAL *)elements + c * channel_step;
+            if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
+                for (size_t i = 0; i < columns; i += 64 / sizeof *to)
+                    __builtin_prefetch(to + 2 * channel_step + i, 1);
+            if (phases == 1)
+                memcpy(to, from, columns * sizeof *to);
+            else
+                NAME(zip)(from, phases, rows->phase_step, to, columns, stream);
+            continue;
         }
+        uc_half *to = (uc_half *)elements + c * channel_step;
+        if (phases == 1) {
+            NAME(store_half)(dtype, from, to, columns);
+            continue;
+        }
+        REAL zipped[ZIP];
+        const size_t most = phases < ZIP ? ZIP / phases : 0; /* lanes at a time */
+        for (size_t lane = 0; most && lane * phases < columns; lane += most) {
+            const size_t begin = lane * phases, left = columns - begin,
+                         some = left < most * phases ? left : most * phases;
+            NAME(zip)(from + lane, phases, rows->phase_step, zipped, some, false);
+            NAME(store_half)(dtype, zipped, to + begin, some);
+        }
+        for (size_t i = 0; !most && i < columns; i++) /* columns far apart: one by one */
+            NAME(store_half)(dtype, from + i % phases * rows->phase_step + i / phases, to + i, 1);
     }
+#if defined(__x86_64__)
+    if (stream)
+        __asm__ volatile("sfence" ::: "memory"); /* streamed stores are not ordered otherwise */
+#endif
 }
 
 const uc_kernels TABLE = {

@@ -46,33 +46,85 @@ INLINE vec NAME(choose)(ivec mask, vec a, vec b) {
     return (vec)(((ivec)a & mask) | ((ivec)b & ~mask));
 }
 
-/* The larger lanes; NaN where either is. */
-INLINE vec NAME(larger)(vec a, vec b) {
-    return NAME(choose)((a > b) | (a != a), a, b);
+/* a < b ? a : b and a > b ? a : b, so b where either is NaN. Compilers miss the instruction. */
+#if !REAL_IS_DOUBLE && VECTOR_BYTES == 16 && defined(__SSE2__)
+#define LESSER(a, b) (vec) __builtin_ia32_minps((a), (b))
+#define GREATER(a, b) (vec) __builtin_ia32_maxps((a), (b))
+#elif !REAL_IS_DOUBLE && VECTOR_BYTES == 32 && defined(__AVX__)
+#define LESSER(a, b) (vec) __builtin_ia32_minps256((a), (b))
+#define GREATER(a, b) (vec) __builtin_ia32_maxps256((a), (b))
+#elif !REAL_IS_DOUBLE && VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define LESSER(a, b) (vec) _mm512_min_ps((a), (b))
+#define GREATER(a, b) (vec) _mm512_max_ps((a), (b))
+#else
+#define LESSER(a, b) NAME(choose)((a) < (b), (a), (b))
+#define GREATER(a, b) NAME(choose)((a) > (b), (a), (b))
+#endif
+
+INLINE vec NAME(lesser)(vec a, vec b) {
+    return LESSER(a, b);
 }
 
-/* The lanes of a and b in turn: of their first halves, and of their second ones. */
+INLINE vec NAME(greater)(vec a, vec b) {
+    return GREATER(a, b);
+}
+
+INLINE vec NAME(absolute)(vec v) {
+    return (vec)((ivec)v & INTEGER_MAX);
+}
+
+/* Past the caches, for output that nobody reads soon. `to` is aligned to the vector. */
+INLINE void NAME(stream_vector)(REAL *to, vec v) {
+#if defined(__x86_64__) && VECTOR_BYTES == 16
+    __asm__("movntps %1, %0" : "=m"(*(vec *)(void *)to) : "x"(v));
+#elif defined(__x86_64__) && defined(__AVX__) && VECTOR_BYTES <= 64
+    __asm__("vmovntps %1, %0" : "=m"(*(vec *)(void *)to) : "x"(v));
+#else
+    NAME(store_vector)(to, v);
+#endif
+}
+
+/* The lanes of a and b in turn: of their first halves, and of their second ones; and the way back.
+ */
 #if LANE_COUNT == 2
 #define ZIP_FIRST 0, 2
 #define ZIP_SECOND 1, 3
+#define EVEN_LANES 0, 2
+#define ODD_LANES 1, 3
 #elif LANE_COUNT == 4
 #define ZIP_FIRST 0, 4, 1, 5
 #define ZIP_SECOND 2, 6, 3, 7
+#define EVEN_LANES 0, 2, 4, 6
+#define ODD_LANES 1, 3, 5, 7
 #elif LANE_COUNT == 8
 #define ZIP_FIRST 0, 8, 1, 9, 2, 10, 3, 11
 #define ZIP_SECOND 4, 12, 5, 13, 6, 14, 7, 15
+#define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15
 #elif LANE_COUNT == 16
 #define ZIP_FIRST 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define ZIP_SECOND 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 #endif
 
-INLINE void NAME(store_zipped)(REAL *to, vec a, vec b) {
-    NAME(store_vector)(to, __builtin_shufflevector(a, b, ZIP_FIRST));
-    NAME(store_vector)(to + LANES, __builtin_shufflevector(a, b, ZIP_SECOND));
+INLINE void NAME(store_zipped)(REAL *to, vec a, vec b, bool stream) {
+    const vec first = __builtin_shufflevector(a, b, ZIP_FIRST),
+              second = __builtin_shufflevector(a, b, ZIP_SECOND);
+    if (stream) {
+        NAME(stream_vector)(to, first);
+        NAME(stream_vector)(to + LANES, second);
+    } else {
+        NAME(store_vector)(to, first);
+        NAME(store_vector)(to + LANES, second);
+    }
 }
 
 #define load_vector NAME(load_vector)
 #define store_vector NAME(store_vector)
+#define store_zipped NAME(store_zipped)
 #define splat NAME(splat)
 #define choose NAME(choose)
-#define larger NAME(larger)
+#define lesser NAME(lesser)
+#define greater NAME(greater)
+#define absolute NAME(absolute)
