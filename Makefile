@@ -3,6 +3,9 @@
 # Options for CMake: make build CMAKE_FLAGS="-DUPCONV_OPENMP=OFF"
 CMAKE_FLAGS =
 PREFIX = /usr/local
+# Options for the benchmark and the sweep: make bench BENCH="--threads 1"
+BENCH =
+SWEEP =
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 # To CMake's own makefiles this one does not exist: no flags or variables of it reach them.
@@ -14,10 +17,10 @@ CONFIGURE = $(CMAKE) -S . -B build -DUPCONV_WERROR=ON $(CMAKE_FLAGS)
 CTEST = env -u MAKELEVEL OMP_WAIT_POLICY=passive \
     ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: help run test build lint asan tsan install deb clean
+.PHONY: help run test test-long build lint asan tsan bench sweep peers install deb clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 18
 
 run: build ## build, then run the five operators: time, speed, error, PASS or FAIL
 	build/upconv demo
@@ -33,6 +36,12 @@ test: ## every test; lint, sanitizers and packaging are among them
 	@$(CMAKE) --build build -j $(JOBS)
 	cd build && $(CTEST)
 
+test-long: ## arm64 by emulation, a large random campaign, speed against the peak: minutes more
+	@scripts/setup.sh long
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS)
+	cd build && $(CTEST) -C Long -L long
+
 lint: ## clang-format and cppcheck
 	@scripts/setup.sh lint
 	@scripts/lint.sh
@@ -45,6 +54,22 @@ tsan: ## the thread tests under ThreadSanitizer, without and with OpenMP
 	@scripts/setup.sh test
 	env -u MAKELEVEL scripts/sanitize.sh thread build/tsan threads
 	env -u MAKELEVEL scripts/sanitize.sh thread-openmp build/tsan-openmp threads
+
+bench: ## this machine, the five operators and the peers, with the bars: BENCH="--repetitions 5"
+	@scripts/setup.sh bench
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
+	bench/run.sh build --json build/bench.json $(BENCH)
+
+sweep: ## many shapes against this machine's peak, and the latency of small calls
+	@scripts/setup.sh bench
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
+	build/bench/sweep $(SWEEP) bench/sweep.txt
+
+peers: ## what bench compares with: oneDNN, PyTorch, ONNX Runtime, OpenVINO; 4 GB in build/peers
+	@scripts/setup.sh peers
+	@bench/peers.sh build/peers
 
 install: build ## into PREFIX, /usr/local unless given; DESTDIR goes before it
 	$(CMAKE) --install build --prefix "$(PREFIX)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to the Debian packages that a job needs: scripts/setup.sh run|test|lint
+# Sees to the Debian packages that a job needs: scripts/setup.sh run|test|lint|long|bench|peers
 # Called by the Makefile before everything else; costs milliseconds when nothing is missing.
 #
 # Missing packages are installed when we are root. Otherwise the command to run is printed and the
@@ -10,15 +10,24 @@ build="gcc libc6-dev cmake"
 lint="clang-format cppcheck"
 # g++, clang, libomp-dev, ninja-build: the compilers and generators the library must build with
 # libclang-rt-dev: clang's ThreadSanitizer        pkgconf: the installed upconv.pc
-# binutils: nm, for the symbols                   dpkg-dev, file: for the dependencies of the .deb
-tests="g++ clang libomp-dev libclang-rt-dev ninja-build pkgconf binutils dpkg-dev file"
+# binutils: nm, objdump                           dpkg-dev, file: for the dependencies of the .deb
+# locales: the source of one with a decimal comma
+tests="g++ clang libomp-dev libclang-rt-dev ninja-build pkgconf binutils dpkg-dev file locales"
+# The long tests run programs for arm64 too.
+long="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+# g++: PyTorch compiles with it                   binutils: readelf, for torch without CUDA
+# libdnnl-dev: an old oneDNN, for where the newer ones don't run
+peers="python3 python3-venv g++ binutils libdnnl-dev"
 
 case "${1:-}" in
 run) packages=$build ;;
 lint) packages=$lint ;;
+bench) packages=$build ;;
+peers) packages="$build $peers" ;;
 test) packages="$build $lint $tests" ;;
+long) packages="$build $lint $tests $long" ;;
 *)
-    echo "usage: $0 run|test|lint" >&2
+    echo "usage: $0 run|test|lint|long|bench|peers" >&2
     exit 2
     ;;
 esac

@@ -7,6 +7,10 @@
 
 #include "status.h"
 
+#if defined(__x86_64__) && !defined(UC_EMULATE)
+#include <cpuid.h>
+#endif
+
 static bool always(void) {
     return true;
 }
@@ -16,12 +20,13 @@ static bool always(void) {
 #define has_avx512 always
 #elif defined(__x86_64__)
 static bool has_avx2(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    unsigned eax, ebx, ecx, edx;
+    const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & bit_F16C;
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 static bool has_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
@@ -63,4 +68,20 @@ uc_status uc_cpu_kernels(uc_isa isa, uc_dtype dtype, const uc_kernels **kernels)
                                 (int)isa);
     *kernels = dtype == UC_F64 ? sets[best].f64 : sets[best].f32;
     return UC_OK;
+}
+
+void uc_cpu_print_rejected(const uc_kernels *chosen, FILE *file) {
+    bool before = true; /* the chosen one */
+    for (size_t i = 0; i < SET_COUNT; i++) {
+        if (chosen == sets[i].f32 || chosen == sets[i].f64) {
+            before = false;
+            continue;
+        }
+        const char *reason = "it was not asked for";
+        if (!sets[i].there())
+            reason = "this CPU does not have it";
+        else if (before)
+            reason = "wider vectors are there";
+        fprintf(file, "rejected:  %s kernels: %s\n", sets[i].name, reason);
+    }
 }

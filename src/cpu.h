@@ -3,10 +3,15 @@
 #ifndef UC_CPU_H
 #define UC_CPU_H
 
+#include <stdio.h>
+
 #include "kernels/kernels.h"
 
 /* The kernels for an element type: those asked for, or, for UC_ISA_AUTO, those that UPCONV_ISA
  * names, or the best there are. */
 uc_status uc_cpu_kernels(uc_isa isa, uc_dtype dtype, const uc_kernels **kernels);
+
+/* A line for each instruction set that was not chosen, with the reason. */
+void uc_cpu_print_rejected(const uc_kernels *chosen, FILE *file);
 
 #endif

@@ -342,35 +342,50 @@ static void count_runs(uc_pass *pass) {
 }
 
 /* Rows can be kept for an op that needs everything if all that follows takes them as they are, and
- * channel by channel, so that a few channels of the whole space fit the cache. */
-static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
+ * channel by channel, so that a few channels of the whole space fit the cache. NULL, or what is in
+ * the way. */
+static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
-    const size_t panels =
-        uc_panel_count(chain->stage[chain->conv_stage].out.channels, plan->kernels->panel);
-    pass->block_panels = panels;
-    if (pass->stages == chain->stage_count || pass->stages <= chain->conv_stage ||
-        pass->bands[0] * pass->bands[1] > 1)
-        return;
-    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++) {
-        const uc_needs needs = uc_ops[chain->stage[s].op].needs;
-        if (s != pass->stages && needs != UC_NEEDS_ELEMENT)
-            return;
-    }
-    /* With few channels a run may have more rows: less to do for each. */
-    const uc_rows row = uc_plan_rows(plan, pass, pass->stages, 1);
-    if (pass->conv_rows == 1)
-        pass->rows = RUN_BYTES / (2 * plan->kernels->panel * row.lanes * plan->kernels->real_bytes);
-    pass->rows = pass->rows > UC_MAX_ROWS ? UC_MAX_ROWS : pass->rows ? pass->rows : 1;
-    count_runs(pass);
+    if (pass->stages <= chain->conv_stage)
+        return "the op comes before the convolution";
+    if (pass->bands[0] * pass->bands[1] > 1)
+        return "the slab does not hold all of an item";
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
+        if (s != pass->stages && uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
+            return "another stage needs more than an element";
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
     size_t panel_elems = plan->kernels->panel;
     if (!uc_size_mul(&panel_elems, rows.lanes) || !uc_size_mul(&panel_elems, pass->runs) ||
         panel_elems > KEPT_BYTES / plan->kernels->real_bytes)
+        return "one panel of channels in all of space is too large";
+    return NULL;
+}
+
+static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t panel = plan->kernels->panel, bytes = plan->kernels->real_bytes;
+    const size_t panels = uc_panel_count(chain->stage[chain->conv_stage].out.channels, panel);
+    pass->block_panels = panels;
+    if (pass->stages == chain->stage_count)
         return;
-    const size_t fit = KEPT_BYTES / plan->kernels->real_bytes / panel_elems;
-    pass->keeps = true;
+    const size_t rows_before = pass->rows;
+    if (pass->conv_rows == 1 && made_by_conv(chain, pass->stages)) {
+        /* With few channels a run may have more rows: less to do for each. */
+        const uc_rows row = uc_plan_rows(plan, pass, pass->stages, 1);
+        const size_t fit = RUN_BYTES / (2 * panel * row.lanes * bytes);
+        pass->rows = fit > UC_MAX_ROWS ? UC_MAX_ROWS : fit ? fit : 1;
+        count_runs(pass);
+    }
+    pass->keeps = !why_not_keep(plan, pass);
+    if (!pass->keeps) {
+        pass->rows = rows_before;
+        count_runs(pass);
+        return;
+    }
+    const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
+    const size_t fit = KEPT_BYTES / bytes / (panel * rows.lanes * pass->runs);
     pass->block_panels = fit < panels ? fit : panels;
-    pass->kept_elems = pass->block_panels * plan->kernels->panel * rows.lanes;
+    pass->kept_elems = pass->block_panels * panel * rows.lanes;
 }
 
 /* Everything here depends on the chain and the kernels alone, so results are the same for every
@@ -537,6 +552,12 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
             plan->per_channel[s] = memory + offset[s];
             kernels->load(chain->dtype, operands[chain->stage[s].first_operand],
                           plan->per_channel[s], chain->stage[s].out.channels);
+            /* A softmax scales its rows anyway. */
+            if (s && chain->stage[s].op == UC_OP_mul &&
+                chain->stage[s - 1].op == UC_OP_softmax_space) {
+                plan->per_channel[s - 1] = plan->per_channel[s];
+                plan->idle[s] = true;
+            }
         }
     plan->weights = memory + weights;
     plan->bias = memory + bias;
@@ -624,6 +645,49 @@ uc_status uc_plan_execute(const uc_plan *plan, const void *input, void *output, 
     return UC_OK;
 }
 
+/* What the convolution multiplies, with the lanes and the zeros that only fill vectors. */
+static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
+    const size_t vector = plan->kernels->vector_lanes;
+    const double lanes =
+        (double)round_up(rows.phase_step, vector) * (double)rows.phases / (double)pass->conv_rows;
+    double flops = 2 * (double)chain->batch_size * (double)conv->in.channels *
+                   (double)conv->out.channels * lanes * (double)conv->conv.kernel[2] /
+                   (double)conv->conv.stride[2];
+    for (size_t i = 0; i < 2; i++)
+        flops *= (double)pass->extent.size[i] * (double)window_after_conv(chain, pass->stages, i) *
+                 (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
+    return flops;
+}
+
+static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
+    const uc_chain *chain = &plan->chain;
+    const uc_pass *pass = &plan->pass[index];
+    fprintf(file, "pass %zu:    %zu stages; %zu x %zu bands of %zu x %zu rows; ", index + 1,
+            pass->stages, pass->bands[0], pass->bands[1], pass->band[0], pass->band[1]);
+    if (pass->stages == chain->stage_count)
+        fprintf(file, "stored\n");
+    else
+        fprintf(file, "measured for %s, %s\n", uc_ops[chain->stage[pass->stages].op].name,
+                pass->keeps ? "kept and stored" : "computed again by the next");
+    if (pass->stages > chain->conv_stage) {
+        const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
+        fprintf(file,
+                "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels\n",
+                pass->rows, pass->conv_rows, rows.lanes,
+                pass->keeps ? pass->block_panels * plan->kernels->panel : rows.channels);
+        fprintf(file, "cost:      %.4g FLOP for %.4g needed\n", executed_flops(plan, pass),
+                uc_chain_flops(chain));
+    }
+    const char *reason =
+        pass->stages < chain->stage_count && !pass->keeps ? why_not_keep(plan, pass) : NULL;
+    if (reason)
+        fprintf(file, "rejected:  keeping rows for %s: %s\n",
+                uc_ops[chain->stage[pass->stages].op].name, reason);
+}
+
 void uc_plan_print(const uc_plan *plan, FILE *file) {
     if (!plan || !file)
         return;
@@ -632,28 +696,20 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
     char text[4096];
     uc_chain_text(chain, text, sizeof text);
     fprintf(file, "chain:     %s\n", text);
-    fprintf(file, "algorithm: direct, by phases\n");
+    fprintf(file, "algorithm: direct, by phases%s%s\n", plan->exact ? ", tap by tap" : "",
+            plan->centred_stage ? ", weights centred" : "");
+    if (plan->exact)
+        fprintf(file, "rejected:  vectors over zeros: some weights are not finite\n");
     fprintf(file, "phases:   ");
-    for (size_t i = 0; i < UC_SPACE; i++) {
+    for (size_t i = UC_SPACE - chain->space; i < UC_SPACE; i++) {
         const uc_axis axis = uc_axis_of(conv, i);
-        fprintf(file, "%s %zu", i ? " x" : "", uc_axis_phases(&axis));
+        fprintf(file, "%s %zu", i > UC_SPACE - chain->space ? " x" : "", uc_axis_phases(&axis));
     }
     fprintf(file, " with taps\nkernel:    %s, panels of at most %zu channels\n",
             plan->kernels->name, plan->kernels->panel);
-    for (size_t p = 0; p < plan->pass_count; p++) {
-        const uc_pass *pass = &plan->pass[p];
-        fprintf(file,
-                "pass %zu:    %zu stages, %zu x %zu bands of %zu x %zu rows, %zu rows a run (%zu "
-                "of the "
-                "convolution), ",
-                p + 1, pass->stages, pass->bands[0], pass->bands[1], pass->band[0], pass->band[1],
-                pass->rows, pass->conv_rows);
-        if (pass->stages == chain->stage_count)
-            fprintf(file, "stored\n");
-        else
-            fprintf(file, "measured for %s, %s\n", uc_ops[chain->stage[pass->stages].op].name,
-                    pass->keeps ? "kept and stored" : "computed again by the next");
-    }
-    fprintf(file, "threads:   at most %zu\nworkspace: %zu bytes\nwork:      %.4g FLOP\n",
-            plan->threads, plan->workspace_bytes, uc_chain_flops(chain));
+    uc_cpu_print_rejected(plan->kernels, file);
+    for (size_t p = 0; p < plan->pass_count; p++)
+        print_pass(plan, p, file);
+    fprintf(file, "threads:   at most %zu\nworkspace: %zu bytes\n", plan->threads,
+            plan->workspace_bytes);
 }

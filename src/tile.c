@@ -10,6 +10,7 @@
 #include "tile.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "dtype.h"
@@ -80,6 +81,17 @@ static size_t element_offset(const walk *w, const uc_extent *extent, size_t c, s
     const size_t channel = w->item * extent->channels + c;
     const size_t row = (channel * extent->size[0] + depth) * extent->size[1] + height;
     return row * extent->size[2] * uc_dtype_bytes(w->plan->chain.dtype);
+}
+
+/* Rows of the input where they are, for reading: the reals are the elements. */
+static uc_rows borrow_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
+    const uc_extent *in = &w->plan->chain.in;
+    uc_rows rows = uc_plan_rows(w->plan, w->pass, 0, count);
+    /* Nothing is written through it. */
+    rows.reals = (char *)(uintptr_t)w->input + element_offset(w, in, 0, depth, height);
+    rows.lanes = uc_extent_positions(in);
+    rows.pitch = step * in->size[2];
+    return rows;
 }
 
 static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
@@ -178,6 +190,8 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
     const size_t *window = stage->window;
     const size_t step = uc_plan_step(&plan->chain, stages - 1);
     const size_t depth_step = step == 1 ? 1 : w->axis[0].stride;
+    const bool borrow =
+        stages == 1 && uc_dtype_bytes(plan->chain.dtype) == plan->kernels->real_bytes;
     uc_rows merged = uc_plan_merged(plan, w->pass, stages, count);
     merged.reals = thread_buffer(w) + w->pass->merged_at[stages] * plan->kernels->real_bytes;
     bool begun[UC_MAX_ROWS] = {false};
@@ -191,7 +205,8 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
                 for (size_t h = begin; left;) {
                     const size_t most = w->pass->rows_made[stages - 1];
                     const size_t some = left < most ? left : most;
-                    const uc_rows made = make_rows(w, stages - 1, d, h, step, some);
+                    const uc_rows made = borrow ? borrow_rows(w, d, h, step, some)
+                                                : make_rows(w, stages - 1, d, h, step, some);
                     for (size_t r = 0; r < some; r++) {
                         const size_t target = (h + r * step) / window[1] - height;
                         merge_row(w, stage->op, &merged, target, &made, r, !begun[target]);
@@ -450,6 +465,7 @@ static size_t run_band(walk *w, size_t runs_before) {
     const size_t runs = w->depth_runs * w->band[0].count;
     /* Neighbours share weights, and every thread gets a few shares. */
     const size_t chunk = runs / (threads * 8) + 1;
+    (void)chunk; /* without OpenMP there is nobody to share with */
 
 #pragma omp parallel num_threads((int)threads) if (threads > 1)
     {

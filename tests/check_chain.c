@@ -277,14 +277,17 @@ static void check_numbers(void) {
     }
 }
 
-/* A user's locale must not change the text. Where the machine has none with a decimal comma, only
- * the C locale is tried, and the line below says so. */
+/* A user's locale must not change the text. CMake makes one with a decimal comma where it can, and
+ * says so by LOCPATH; where the machine has none, only the C locale is tried, and the line below
+ * says so. */
 static void check_locale(void) {
     static const char *const with_comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
                                              "fr_FR.utf8",  "cs_CZ.utf8", "de_DE"};
     const char *found = NULL;
     for (size_t i = 0; i < sizeof with_comma / sizeof *with_comma && !found; i++)
         found = setlocale(LC_ALL, with_comma[i]);
+    CHECK(found || !getenv("LOCPATH"), "no locale with a comma, though LOCPATH is set");
+    CHECK(!found || *localeconv()->decimal_point == ',', "no comma in %s", found ? found : "C");
     uc_chain *chain = NULL;
     check_status("0.5", UC_OK, uc_chain_parse("f32 1x2x3" CONV ", add 0.5", &chain));
     char *text = run_text(chain);

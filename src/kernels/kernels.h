@@ -30,7 +30,8 @@ typedef struct uc_summary {
 /* What an op gets besides its rows. */
 typedef struct uc_finish {
     const uc_stage *stage;
-    const void *per_channel;     /* reals of its operand; NULL: stage->number[0] is the value */
+    const void *per_channel;     /* reals of its operand; NULL: stage->number[0] is the value.
+                                  * softmax_space: reals that it multiplies by, or NULL */
     const uc_summary *summaries; /* EVERYTHING: one per channel */
     const uc_summary *measured;  /* of these rows alone, where they are as measure() left them */
     size_t first_channel;        /* of the rows, in per_channel and summaries */

@@ -15,6 +15,10 @@
 #include "../dtype.h"
 #include "kernels.h"
 
+/* Vectors are passed between functions of one file that are inlined, never across a boundary, so it
+ * does not matter how a CPU without such registers would pass them (see UPCONV_EMULATE). */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 #define JOINED(a, b, c) a##b##c
 #define JOIN(a, b, c) JOINED(a, b, c)
 #define TEXT_OF(x) #x

@@ -205,7 +205,7 @@ INLINE void NAME(fold)(vec (*fold)(vec, vec), size_t window, REAL share, const u
             REAL *to = (REAL *)out->reals + c * out->lanes + r * out->pitch;
             size_t o = 0;
             if (window == in->phases) /* the phases of a lane are a window */
-                for (; o < out->columns; o += LANES) {
+                for (; o + LANES <= out->columns; o += LANES) {
                     vec folded = load_vector(from + o);
                     for (size_t e = 1; e < window; e++)
                         folded = fold(folded, load_vector(from + e * in->phase_step + o));
@@ -277,6 +277,13 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summari
         store_vector(each, most);
         for (size_t i = 0; i < LANES; i++)
             largest = each[i] > largest ? each[i] : largest;
+        /* Rows of -inf alone are left out where others count: a NaN among them must not be. */
+        for (size_t e = 0; largest == -INFINITY && e < rows->phases; e++)
+            for (size_t r = 0; r < rows->rows; r++) {
+                const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+                for (size_t i = 0; i < NAME(phase_columns)(rows, e); i++)
+                    largest = row[i] != row[i] ? row[i] : largest;
+            }
 
         double sum = 0;
         vec some[2] = {{0}};
@@ -305,16 +312,18 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summari
 static void NAME(softmax_space)(const uc_finish *finish, const uc_rows *rows) {
     FOR_EACH_CHANNEL(rows) {
         const uc_summary all = finish->summaries[finish->first_channel + c];
+        const REAL *per_channel = finish->per_channel;
+        const double times = per_channel ? per_channel[finish->first_channel + c] : 1;
         if (finish->measured) {
             /* Rows of -inf alone have no largest value to relate to: they are 0. */
             const double here = finish->measured[c].largest;
-            const bool zero = here == -INFINITY && all.largest > here;
+            const bool zero = here == -INFINITY && all.largest > here && all.sum == all.sum;
             const double relative = here == all.largest ? 1 : exp(here - all.largest);
-            const vec scale = splat((REAL)(relative / all.sum));
+            const vec scale = splat((REAL)(relative / all.sum * times));
             FOR_EACH_VECTOR(rows)
-            store_vector(at, zero ? splat(0) : load_vector(at) * scale);
+            store_vector(at, zero ? splat((REAL)(0 * times)) : load_vector(at) * scale);
         } else {
-            const vec scale = splat((REAL)(1 / all.sum)), largest = splat((REAL)all.largest);
+            const vec scale = splat((REAL)(times / all.sum)), largest = splat((REAL)all.largest);
             FOR_EACH_VECTOR(rows)
             store_vector(at, NAME(exp)(load_vector(at) - largest) * scale);
         }

@@ -21,9 +21,11 @@ typedef REAL NAME(vector_unaligned)
 
 /* Keeps a loaded vector in a register. Left to itself, gcc may fold one load into several
  * multiply-adds and load it again each time (78 % of peak instead of 94 %). */
-#if defined(__x86_64__)
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define PIN(v) __asm__("" : "+v"(v)) /* x would be the first 16 registers alone */
+#elif (VECTOR_BYTES == 32 && defined(__AVX__)) || (VECTOR_BYTES == 16 && defined(__x86_64__))
 #define PIN(v) __asm__("" : "+x"(v))
-#elif defined(__aarch64__)
+#elif VECTOR_BYTES == 16 && defined(__aarch64__)
 #define PIN(v) __asm__("" : "+w"(v))
 #else
 #define PIN(v) (void)(v)
@@ -77,7 +79,7 @@ INLINE vec NAME(absolute)(vec v) {
 INLINE void NAME(stream_vector)(REAL *to, vec v) {
 #if defined(__x86_64__) && VECTOR_BYTES == 16
     __asm__("movntps %1, %0" : "=m"(*(vec *)(void *)to) : "x"(v));
-#elif defined(__x86_64__) && defined(__AVX__) && VECTOR_BYTES <= 64
+#elif (VECTOR_BYTES == 32 && defined(__AVX__)) || (VECTOR_BYTES == 64 && defined(__AVX512F__))
     __asm__("vmovntps %1, %0" : "=m"(*(vec *)(void *)to) : "x"(v));
 #else
     NAME(store_vector)(to, v);

@@ -1,0 +1,19 @@
+/* Memory and numbers for measurements.
+ * Called by bench and sweep. */
+#ifndef UC_BENCH_TENSOR_H
+#define UC_BENCH_TENSOR_H
+
+#include <stddef.h>
+
+#include "upconv.h"
+
+size_t elems_of(const uc_shape *shape);
+
+/* Memory on huge pages where the system has them, all of it touched; NULL if there is none. Never
+ * freed by callers that measure to the end of the process; else with free(). */
+void *huge_pages(size_t bytes);
+
+/* Numbers in (-scale, scale), the same every time; of any element type, from huge_pages(). */
+void *random_tensor(uc_dtype dtype, const uc_shape *shape, double scale);
+
+#endif

@@ -1,0 +1,30 @@
+#!/bin/sh
+# The kernels of every instruction set, on any machine: compiled for the plainest CPU, where the
+# compiler takes wide vectors apart, all of their lines run.
+. "$(dirname "$0")/common.sh"
+need "$CC"
+case $(uname -m) in
+x86_64) ;;
+*)
+    echo "skipped: there is nothing but portable kernels on $(uname -m)"
+    exit 77
+    ;;
+esac
+
+cmake -S "$SOURCE" -B . -DCMAKE_BUILD_TYPE=Release -DUPCONV_EMULATE=ON -DUPCONV_WERROR=OFF
+cmake --build . -j 2 --target check_kernels check_ops check_math check_golden check_properties
+
+echo "== kernels"
+for program in kernels ops math; do
+    ./tests/check_$program >$program.txt || {
+        cat $program.txt
+        fail "check_$program"
+    }
+    cat $program.txt
+    ! grep -q 'left out' $program.txt || fail "check_$program left kernels out (above)"
+done
+for isa in avx512 avx2; do
+    echo "== $isa"
+    UPCONV_ISA=$isa ./tests/check_golden 3
+    UPCONV_ISA=$isa ./tests/check_properties --count 100 --seed 2
+done
