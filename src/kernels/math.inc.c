@@ -38,6 +38,16 @@ static const double NAME(tail_coefficients)[] = {
     -1.0994101983627349048e-8,  5.6847398536219423885e-9,    1.8241833862317401034e-9,
     -5.6810448812029579023e-10, -2.3100745007217415434e-10,
 };
+#define NEAR_DEGREE 19
+static const double NAME(near_coefficients)[] = {
+    0.95760328069857366117,     -0.047753554565225363124,   -0.017860229958226953424,
+    -0.0012444586945719281305,  0.00056071931750363251312,  0.000019441957465532562409,
+    -0.00001880741184982991689, 2.9000478687909757998e-6,   8.4965444746112680039e-8,
+    -1.9547233836368135747e-7,  5.2600555447705266124e-8,   -1.2937564916475646017e-9,
+    -4.1281604955737743249e-9,  1.8193723338870870481e-9,   -4.6866675197954453368e-10,
+    8.3978473778623597362e-11,  -1.0699776186732368236e-11, 9.3422856094871782337e-13,
+    -5.0407199091164088703e-14, 1.2711101667106157146e-15,
+};
 #else
 #define MANTISSA_BITS 23
 #define EXPONENT_BIAS 127
@@ -64,8 +74,6 @@ static const float NAME(tail_coefficients)[] = {
     -0.00098319474438119690036f, -0.00033891920782560119846f, 0.00011491029553018614176f,
     0.000053063075330663434656f,
 };
-/* GELU near 0, in f32 alone. */
-#define NEAR_END 3.5f
 #define NEAR_DEGREE 8
 static const float NAME(near_coefficients)[] = {
     0.95760329067096653851f,      -0.047754024338628015861f,  -0.017856571151357602f,
@@ -73,6 +81,7 @@ static const float NAME(near_coefficients)[] = {
     -0.000012131453055164088009f, 1.4386685616066093424e-6f,  -6.6953812685582400004e-8f,
 };
 #endif
+#define NEAR_END ((REAL)3.5)
 #define EXP_SHIFT ((REAL)((INTEGER)3 << (MANTISSA_BITS - 1))) /* 1.5 * 2^MANTISSA_BITS */
 
 /* A polynomial with its coefficients from the constant one up. */
@@ -114,7 +123,6 @@ INLINE vec NAME(normal_tail)(vec a) {
     return (power + power * lost) * smooth;
 }
 
-#if !REAL_IS_DOUBLE
 /* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^16, with no exponential and no division. */
 INLINE vec NAME(gelu_near)(vec x) {
     const vec a = absolute(x);
@@ -123,7 +131,7 @@ INLINE vec NAME(gelu_near)(vec x) {
     q *= q;
     q *= q;
     q *= q;
-    return (x + a) * 0.5f - a * q; /* half of x + |x| is x or 0, exactly */
+    return (x + a) * (REAL)0.5 - a * q; /* half of x + |x| is x or 0, exactly */
 }
 
 /* Whether no lane of a comparison is true. */
@@ -135,19 +143,14 @@ INLINE bool NAME(none)(ivec mask) {
         any |= words[i];
     return !any;
 }
-#endif
 
 /* x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). For -inf it is NaN, as -inf * 0 is. */
 INLINE vec NAME(gelu_of)(vec x) {
     const vec a = absolute(x);
     const vec bounded = lesser(splat(TAIL_END), a);
     const vec value = choose(x > 0, x, x * 0) - bounded * NAME(normal_tail)(bounded);
-#if REAL_IS_DOUBLE
-    return value;
-#else
     /* The same value for the same x, whatever its neighbours are. */
     return choose(a <= NEAR_END, NAME(gelu_near)(x), value);
-#endif
 }
 
 /* An exponential of at most 0 never overflows. */

@@ -45,7 +45,6 @@ static void NAME(gelu)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
     FOR_EACH_CHANNEL(rows) {
         REAL *at = (REAL *)rows->reals + c * rows->lanes, *end = at + rows->width;
-#if !REAL_IS_DOUBLE
         /* Four at a time share the test for values far from 0, which are rare behind a norm. */
         for (; at + 4 * LANES <= end; at += 4 * LANES) {
             vec x[4];
@@ -60,7 +59,6 @@ static void NAME(gelu)(const uc_finish *finish, const uc_rows *rows) {
                 for (size_t i = 0; i < 4; i++)
                     store_vector(at + i * LANES, NAME(gelu_of)(x[i]));
         }
-#endif
         for (; at < end; at += LANES)
             store_vector(at, NAME(gelu_of)(load_vector(at)));
     }

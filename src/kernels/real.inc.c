@@ -35,6 +35,8 @@
 #undef store_zipped
 #undef splat
 #undef choose
+#undef MINMAX
+#undef REAL_INTRINSIC
 #undef LESSER
 #undef GREATER
 #undef lesser

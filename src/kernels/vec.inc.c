@@ -49,15 +49,21 @@ INLINE vec NAME(choose)(ivec mask, vec a, vec b) {
 }
 
 /* a < b ? a : b and a > b ? a : b, so b where either is NaN. Compilers miss the instruction. */
-#if !REAL_IS_DOUBLE && VECTOR_BYTES == 16 && defined(__SSE2__)
-#define LESSER(a, b) (vec) __builtin_ia32_minps((a), (b))
-#define GREATER(a, b) (vec) __builtin_ia32_maxps((a), (b))
-#elif !REAL_IS_DOUBLE && VECTOR_BYTES == 32 && defined(__AVX__)
-#define LESSER(a, b) (vec) __builtin_ia32_minps256((a), (b))
-#define GREATER(a, b) (vec) __builtin_ia32_maxps256((a), (b))
-#elif !REAL_IS_DOUBLE && VECTOR_BYTES == 64 && defined(__AVX512F__)
-#define LESSER(a, b) (vec) _mm512_min_ps((a), (b))
-#define GREATER(a, b) (vec) _mm512_max_ps((a), (b))
+#if VECTOR_BYTES == 16 && defined(__SSE2__)
+#define MINMAX(op) REAL_INTRINSIC(__builtin_ia32_##op##ps, __builtin_ia32_##op##pd)
+#elif VECTOR_BYTES == 32 && defined(__AVX__)
+#define MINMAX(op) REAL_INTRINSIC(__builtin_ia32_##op##ps256, __builtin_ia32_##op##pd256)
+#elif VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define MINMAX(op) REAL_INTRINSIC(_mm512_##op##_ps, _mm512_##op##_pd)
+#endif
+#if REAL_IS_DOUBLE
+#define REAL_INTRINSIC(f32, f64) f64
+#else
+#define REAL_INTRINSIC(f32, f64) f32
+#endif
+#if defined(MINMAX)
+#define LESSER(a, b) (vec) MINMAX(min)((a), (b))
+#define GREATER(a, b) (vec) MINMAX(max)((a), (b))
 #else
 #define LESSER(a, b) NAME(choose)((a) < (b), (a), (b))
 #define GREATER(a, b) NAME(choose)((a) > (b), (a), (b))
