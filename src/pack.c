@@ -29,6 +29,16 @@ typedef struct channel_walk {
     const char *reals; /* [out channel][taps] */
 } channel_walk;
 
+/* `count` reals that lie `step` apart, one after the other. */
+static void gather(void *to, const void *from, size_t count, size_t step, size_t real_bytes) {
+    if (real_bytes == sizeof(float))
+        for (size_t i = 0; i < count; i++)
+            ((float *)to)[i] = ((const float *)from)[i * step];
+    else
+        for (size_t i = 0; i < count; i++)
+            ((double *)to)[i] = ((const double *)from)[i * step];
+}
+
 /* Puts one input channel's weights of one phase into place. */
 static void place_phase(const channel_walk *walk, const size_t phase[UC_SPACE]) {
     const uc_pack *pack = walk->pack;
@@ -59,9 +69,8 @@ static void place_phase(const channel_walk *walk, const size_t phase[UC_SPACE]) 
                          (((td * taps[1] + th) * in_channels + walk->in_channel) * taps[2] + tw) *
                              size) *
                             bytes;
-                    for (size_t c = 0; c < size; c++)
-                        memcpy(to + c * bytes,
-                               walk->reals + ((begin + c) * kernel_taps + tap) * bytes, bytes);
+                    gather(to, walk->reals + (begin * kernel_taps + tap) * bytes, size, kernel_taps,
+                           bytes);
                 }
     }
 }
