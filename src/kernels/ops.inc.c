@@ -41,26 +41,28 @@ static void NAME(clamp)(const uc_finish *finish, const uc_rows *rows) {
     store_vector(at, none ? splat((REAL)NAN) : lesser(high, greater(low, load_vector(at))));
 }
 
+/* Some vectors share the test for values far from 0, which are rare behind a norm. */
+INLINE void NAME(gelu_group)(REAL *at, const size_t vectors) {
+    vec x[4];
+    ivec far = {0};
+    UNROLL for (size_t i = 0; i < vectors; i++) {
+        x[i] = load_vector(at + i * LANES);
+        far |= ~(absolute(x[i]) <= NEAR_END);
+    }
+    UNROLL for (size_t i = 0; i < vectors; i++) store_vector(at + i * LANES, NAME(gelu_near)(x[i]));
+    if (!NAME(none)(far))
+        for (size_t i = 0; i < vectors; i++)
+            store_vector(at + i * LANES, NAME(gelu_of)(x[i]));
+}
+
 static void NAME(gelu)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
     FOR_EACH_CHANNEL(rows) {
         REAL *at = (REAL *)rows->reals + c * rows->lanes, *end = at + rows->width;
-        /* Four at a time share the test for values far from 0, which are rare behind a norm. */
-        for (; at + 4 * LANES <= end; at += 4 * LANES) {
-            vec x[4];
-            ivec far = {0};
-            UNROLL for (size_t i = 0; i < 4; i++) {
-                x[i] = load_vector(at + i * LANES);
-                far |= ~(absolute(x[i]) <= NEAR_END);
-            }
-            UNROLL for (size_t i = 0; i < 4; i++)
-                store_vector(at + i * LANES, NAME(gelu_near)(x[i]));
-            if (!NAME(none)(far))
-                for (size_t i = 0; i < 4; i++)
-                    store_vector(at + i * LANES, NAME(gelu_of)(x[i]));
-        }
+        for (; at + 4 * LANES <= end; at += 4 * LANES)
+            NAME(gelu_group)(at, 4);
         for (; at < end; at += LANES)
-            store_vector(at, NAME(gelu_of)(load_vector(at)));
+            NAME(gelu_group)(at, 1);
     }
 }
 
