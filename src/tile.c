@@ -318,23 +318,20 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
     }
 }
 
-/* What the rows' vectors may reach past the last row, and past the last channel where channels are
- * kept apart. */
+/* The zeros behind the last row serve its end as those between rows do: behind the slab, and behind
+ * each part of it that its rows don't fill, be it a depth or, where rows run on, a channel of it.
+ */
 static void pack_rest(const walk *w, size_t depths, size_t rows) {
     const uc_pass *pass = w->pass;
     const size_t bytes = w->plan->kernels->real_bytes,
                  channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
+    const size_t part = pass->conv_rows > 1 ? pass->channel_step : pass->depth_step;
+    const size_t parts = pass->conv_rows > 1 ? depths * channels : depths;
+    const size_t filled = rows * pass->row_step, used = depths * pass->depth_step;
     char *slab = slab_of(w);
-    const size_t used = depths * pass->depth_step;
+    for (size_t i = 0; i < parts; i++)
+        memset(slab + (i * part + filled) * bytes, 0, (part - filled) * bytes);
     memset(slab + used * bytes, 0, (pass->slab_elems - used) * bytes);
-    if (pass->conv_rows > 1)
-        for (size_t d = 0; d < depths; d++)
-            for (size_t c = 0; c < channels; c++) {
-                const size_t past =
-                    d * pass->depth_step + c * pass->channel_step + rows * pass->row_step;
-                memset(slab + past * bytes, 0,
-                       (pass->channel_step - rows * pass->row_step) * bytes);
-            }
 }
 
 /* ---- Passes ---- */

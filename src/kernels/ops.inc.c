@@ -82,13 +82,16 @@ static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
     for (; begin < (rows)->width; begin += LANES)                                                  \
         strip_op(finish, rows, begin, 1);
 
-INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
-                                  const size_t strip) {
+/* `strip` and `centred` are constants where this is expanded. Unless it is known to be 0, the mean
+ * is taken off in two steps: what the first one missed by rounding is small beside the mean but
+ * need not be beside the deviation, and shows in the second pass. */
+INLINE void NAME(layernorm_lanes)(const uc_finish *finish, const uc_rows *rows, size_t begin,
+                                  const size_t strip, const bool centred) {
     const size_t channels = rows->channels, lanes = rows->lanes;
     const REAL share = (REAL)(1 / (double)channels), eps = (REAL)finish->stage->number[0];
     REAL *column = (REAL *)rows->reals + begin;
-    vec mean[STRIP] = {{0}}, scale[STRIP] = {{0}};
-    if (!finish->centred) {
+    vec mean[STRIP] = {{0}}, missed[STRIP] = {{0}}, scale[STRIP] = {{0}};
+    if (!centred) {
         for (size_t c = 0; c < channels; c++)
             UNROLL for (size_t v = 0; v < strip; v++) mean[v] +=
                 load_vector(column + c * lanes + v * LANES);
@@ -96,12 +99,17 @@ INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, 
     }
     for (size_t c = 0; c < channels; c++)
         UNROLL for (size_t v = 0; v < strip; v++) {
-            const vec away = load_vector(column + c * lanes + v * LANES) - mean[v];
+            vec away = load_vector(column + c * lanes + v * LANES);
+            if (!centred) {
+                away -= mean[v];
+                missed[v] += away;
+            }
             scale[v] += away * away;
         }
     UNROLL for (size_t v = 0; v < strip; v++) {
         REAL each[LANES];
-        store_vector(each, scale[v] * share + eps);
+        missed[v] *= share;
+        store_vector(each, scale[v] * share - missed[v] * missed[v] + eps);
         for (size_t i = 0; i < LANES; i++)
             each[i] = REAL_SQRT(each[i]);
         scale[v] = 1 / load_vector(each);
@@ -109,8 +117,19 @@ INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, 
     for (size_t c = 0; c < channels; c++)
         UNROLL for (size_t v = 0; v < strip; v++) {
             REAL *at = column + c * lanes + v * LANES;
-            store_vector(at, (load_vector(at) - mean[v]) * scale[v]);
+            vec away = load_vector(at);
+            if (!centred)
+                away = away - mean[v] - missed[v];
+            store_vector(at, away * scale[v]);
         }
+}
+
+INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
+                                  const size_t strip) {
+    if (finish->centred)
+        NAME(layernorm_lanes)(finish, rows, begin, strip, true);
+    else
+        NAME(layernorm_lanes)(finish, rows, begin, strip, false);
 }
 
 static void NAME(layernorm_channel)(const uc_finish *finish, const uc_rows *rows){
