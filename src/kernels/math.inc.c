@@ -1,7 +1,7 @@
 /* exp, GELU and sigmoid on vectors.
  * Included by kernels.inc.c; called by the ops. Coefficients are minimax fits of the relative
  * error: the exponential on [-ln 2 / 2, ln 2 / 2], Phi(-a) * exp(a^2 / 2) in t = (a - k) / (a + k)
- * from 0 to past the end of the type, and Phi(-a)^(1/16) on [0, 3.5]. */
+ * from 0 to past the end of the type, and Phi(-a)^(1/4) on [0, 3.5]. */
 
 #if REAL_IS_DOUBLE
 #define MANTISSA_BITS 52
@@ -38,15 +38,16 @@ static const double NAME(tail_coefficients)[] = {
     -1.0994101983627349048e-8,  5.6847398536219423885e-9,    1.8241833862317401034e-9,
     -5.6810448812029579023e-10, -2.3100745007217415434e-10,
 };
-#define NEAR_DEGREE 19
+#define NEAR_DEGREE 21
 static const double NAME(near_coefficients)[] = {
-    0.95760328069857366117,     -0.047753554565225363124,   -0.017860229958226953424,
-    -0.0012444586945719281305,  0.00056071931750363251312,  0.000019441957465532562409,
-    -0.00001880741184982991689, 2.9000478687909757998e-6,   8.4965444746112680039e-8,
-    -1.9547233836368135747e-7,  5.2600555447705266124e-8,   -1.2937564916475646017e-9,
-    -4.1281604955737743249e-9,  1.8193723338870870481e-9,   -4.6866675197954453368e-10,
-    8.3978473778623597362e-11,  -1.0699776186732368236e-11, 9.3422856094871782337e-13,
-    -5.0407199091164088703e-14, 1.2711101667106157146e-15,
+    0.44737885233849860998,     -0.24088529877616557349,    0.016222322892723377024,
+    0.013235873223033550927,    -0.0019143543131756203273,  -0.00052499651811258528213,
+    0.0001203418546507092413,   0.000010659605896249830525, -4.4226426714135923827e-6,
+    -1.8425829342265314612e-8,  9.9370933497310758027e-8,   -2.747435368899371478e-9,
+    -1.8287733954529712546e-9,  5.3788086255788113514e-11,  4.500817635144369229e-11,
+    -4.4554008769320318954e-12, -4.1884111717719917653e-13, 1.2347880361240834279e-13,
+    -2.302133436078963098e-14,  4.076560820515081569e-15,   1.7001688647195792954e-16,
+    -1.3524930595489273035e-16,
 };
 #else
 #define MANTISSA_BITS 23
@@ -74,14 +75,17 @@ static const float NAME(tail_coefficients)[] = {
     -0.00098319474438119690036f, -0.00033891920782560119846f, 0.00011491029553018614176f,
     0.000053063075330663434656f,
 };
-#define NEAR_DEGREE 8
+#define NEAR_DEGREE 10
 static const float NAME(near_coefficients)[] = {
-    0.95760329067096653851f,      -0.047754024338628015861f,  -0.017856571151357602f,
-    -0.0012554778791573150399f,   0.00057738160021894938446f, 5.383787581573209578e-6f,
-    -0.000012131453055164088009f, 1.4386685616066093424e-6f,  -6.6953812685582400004e-8f,
+    0.4473788544756760749f,     -0.24088530039783767647f,    0.016222281873742284254f,
+    0.013235895479914901956f,   -0.0019142270285721516375f,  -0.00052505316744865174155f,
+    0.00012019717501971497618f, 0.000010711341154191181024f, -4.3479112886030375101e-6f,
+    -3.8046040592559949551e-8f, 8.1222965450102056218e-8f,
 };
 #endif
 #define NEAR_END ((REAL)3.5)
+#define NEAR_CENTRE ((REAL)1.75) /* its polynomial is around there: less is lost by cancellation   \
+                                  */
 #define EXP_SHIFT ((REAL)((INTEGER)3 << (MANTISSA_BITS - 1))) /* 1.5 * 2^MANTISSA_BITS */
 
 /* A polynomial with its coefficients from the constant one up. */
@@ -123,12 +127,10 @@ INLINE vec NAME(normal_tail)(vec a) {
     return (power + power * lost) * smooth;
 }
 
-/* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^16, with no exponential and no division. */
+/* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^4, with no exponential and no division. */
 INLINE vec NAME(gelu_near)(vec x) {
     const vec a = absolute(x);
-    vec q = NAME(polynomial)(a, NAME(near_coefficients), NEAR_DEGREE);
-    q *= q;
-    q *= q;
+    vec q = NAME(polynomial)(a - NEAR_CENTRE, NAME(near_coefficients), NEAR_DEGREE);
     q *= q;
     q *= q;
     return (x + a) * (REAL)0.5 - a * q; /* half of x + |x| is x or 0, exactly */

@@ -73,6 +73,10 @@ static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
     store_vector(at, NAME(sigmoid_of)(load_vector(at)));
 }
 
+/* Long sums are made of sums of this many terms: equal terms are all rounded the same way, and that
+ * adds up. */
+#define SUM_TERMS 32
+
 /* Channel ops take STRIP vectors of lanes down all channels, or one where fewer are left. */
 #define STRIP 4
 #define FOR_EACH_STRIP(rows, strip_op)                                                             \
@@ -141,18 +145,24 @@ INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, si
     (void)finish;
     const size_t channels = rows->channels, lanes = rows->lanes;
     REAL *column = (REAL *)rows->reals + begin;
-    vec largest[STRIP], sum[STRIP] = {{0}};
+    vec largest[STRIP], part[STRIP] = {{0}}, sum[STRIP] = {{0}};
     UNROLL for (size_t v = 0; v < strip; v++) largest[v] = load_vector(column + v * LANES);
     for (size_t c = 1; c < channels; c++)
         UNROLL for (size_t v = 0; v < strip; v++) largest[v] =
             greater(load_vector(column + c * lanes + v * LANES), largest[v]);
-    for (size_t c = 0; c < channels; c++)
+    for (size_t c = 0; c < channels; c++) {
         UNROLL for (size_t v = 0; v < strip; v++) {
             REAL *at = column + c * lanes + v * LANES;
             const vec power = NAME(exp)(load_vector(at) - largest[v]);
             store_vector(at, power);
-            sum[v] += power;
+            part[v] += power;
         }
+        if (c % SUM_TERMS == SUM_TERMS - 1 || c + 1 == channels)
+            UNROLL for (size_t v = 0; v < strip; v++) {
+                sum[v] += part[v];
+                part[v] = (vec){0};
+            }
+    }
     UNROLL for (size_t v = 0; v < strip; v++) sum[v] = 1 / sum[v];
     for (size_t c = 0; c < channels; c++)
         UNROLL for (size_t v = 0; v < strip; v++) {
@@ -167,11 +177,17 @@ static void NAME(softmax_channel)(const uc_finish *finish, const uc_rows *rows) 
 
 static void NAME(sum_channel)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
-    REAL *reals = rows->reals;
-    for (size_t c = 1; c < rows->channels; c++)
-        for (size_t i = 0; i < rows->width; i += LANES)
-            store_vector(reals + i,
-                         load_vector(reals + i) + load_vector(reals + c * rows->lanes + i));
+    for (size_t i = 0; i < rows->width; i += LANES) {
+        REAL *column = (REAL *)rows->reals + i;
+        vec total = {0};
+        for (size_t c = 0; c < rows->channels;) {
+            vec part = load_vector(column + c++ * rows->lanes);
+            for (; c < rows->channels && c % SUM_TERMS; c++)
+                part += load_vector(column + c * rows->lanes);
+            total += part;
+        }
+        store_vector(column, total);
+    }
 }
 
 /* ---- Pools: down rows lane by lane, then along the width ---- */
@@ -276,6 +292,13 @@ INLINE size_t NAME(phase_columns)(const uc_rows *rows, size_t phase) {
     return phase < rows->columns ? (rows->columns - phase - 1) / rows->phases + 1 : 0;
 }
 
+INLINE double NAME(sum_of_lanes)(vec v) {
+    double sum = 0;
+    for (size_t i = 0; i < LANES; i++)
+        sum += v[i];
+    return sum;
+}
+
 /* Leaves exp(value - largest) in the rows, with the largest value of these rows. A NaN is not
  * looked for among the largest: it makes the sum NaN. */
 static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summaries) {
@@ -305,7 +328,8 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summari
             }
 
         double sum = 0;
-        vec some[2] = {{0}};
+        vec part = {0};
+        size_t terms = 0;
         for (size_t e = 0; e < rows->phases; e++)
             for (size_t r = 0; r < rows->rows; r++) {
                 REAL *row = channel + e * rows->phase_step + r * rows->pitch;
@@ -314,16 +338,18 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summari
                 for (; i + LANES <= columns; i += LANES) {
                     const vec power = NAME(exp)(load_vector(row + i) - largest);
                     store_vector(row + i, power);
-                    some[r % 2] += power;
+                    part += power;
+                    if (++terms % SUM_TERMS == 0) {
+                        sum += NAME(sum_of_lanes)(part);
+                        part = (vec){0};
+                    }
                 }
                 for (; i < columns; i++) {
                     store_vector(each, NAME(exp)(splat(row[i] - largest)));
                     sum += row[i] = each[0];
                 }
             }
-        store_vector(each, some[0] + some[1]);
-        for (size_t i = 0; i < LANES; i++)
-            sum += each[i];
+        sum += NAME(sum_of_lanes)(part);
         summaries[c] = (uc_summary){largest, sum};
     }
 }

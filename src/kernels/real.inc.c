@@ -56,12 +56,14 @@
 #undef TAIL_DEGREE
 #undef NEAR_END
 #undef NEAR_DEGREE
+#undef NEAR_CENTRE
 /* conv.inc.c */
 #undef WIDEST
 #undef CHAIN_PRODUCTS
 /* ops.inc.c */
 #undef FOR_EACH_CHANNEL
 #undef FOR_EACH_VECTOR
+#undef SUM_TERMS
 #undef STRIP
 #undef FOR_EACH_STRIP
 /* table.inc.c */
