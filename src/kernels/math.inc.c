@@ -84,8 +84,7 @@ static const float NAME(near_coefficients)[] = {
 };
 #endif
 #define NEAR_END ((REAL)3.5)
-#define NEAR_CENTRE ((REAL)1.75) /* its polynomial is around there: less is lost by cancellation   \
-                                  */
+#define NEAR_CENTRE ((REAL)1.75) /* around which cancellation is least */
 #define EXP_SHIFT ((REAL)((INTEGER)3 << (MANTISSA_BITS - 1))) /* 1.5 * 2^MANTISSA_BITS */
 
 /* A polynomial with its coefficients from the constant one up. */
