@@ -13,7 +13,7 @@
 bool uc_size_mul(size_t *total, size_t factor);
 bool uc_size_add(size_t *total, size_t term);
 
-/* Rounds up to a multiple of UC_ALIGNMENT; the same result as uc_size_add() for what is too big. */
+/* Rounds up to a multiple of UC_ALIGNMENT; false like uc_size_add(). */
 bool uc_size_align(size_t *total);
 
 /* UC_ALIGNMENT-aligned memory; free() it. NULL, with uc_last_error() set, where there is none. */

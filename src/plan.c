@@ -514,7 +514,7 @@ static void merge_maxpools(uc_chain *chain) {
 }
 
 /* Stages that change nothing, and what the whole output's size decides. */
-static uc_status plan_shortcuts(uc_plan *plan) {
+static void plan_shortcuts(uc_plan *plan) {
     merge_maxpools(&plan->chain);
     const uc_chain *chain = &plan->chain;
     for (size_t s = 0; s < chain->stage_count; s++) {
@@ -525,7 +525,6 @@ static uc_status plan_shortcuts(uc_plan *plan) {
     const uc_shape out = uc_chain_output(chain);
     plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) > STREAM_BYTES;
     plan_centred(plan);
-    return UC_OK;
 }
 
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */
@@ -594,8 +593,8 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
         made->threads = (size_t)omp_get_max_threads();
     if (uc_chain_flops(chain) < FLOPS_FOR_THREADS)
         made->threads = 1;
+    plan_shortcuts(made);
     if ((status = uc_cpu_kernels(chosen.isa, chain->dtype, &made->kernels)) == UC_OK &&
-        (status = plan_shortcuts(made)) == UC_OK &&
         (status = plan_operands(made, operands)) == UC_OK && (status = plan_passes(made)) == UC_OK)
         status = plan_workspace(made);
     if (status == UC_OK)
