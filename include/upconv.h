@@ -78,6 +78,15 @@ typedef enum uc_isa {
     UC_ISA_AVX512 = 3
 } uc_isa;
 
+/* How the convolution is computed. AUTO: what should be quickest, unless the environment variable
+ * UPCONV_ALGORITHM says direct, or winograd wherever it can be used. WINOGRAD: with fewer
+ * multiplications; UC_UNSUPPORTED, with the reason, where it can't be used. */
+typedef enum uc_algorithm {
+    UC_ALGORITHM_AUTO = 0,
+    UC_ALGORITHM_DIRECT = 1,
+    UC_ALGORITHM_WINOGRAD = 2
+} uc_algorithm;
+
 /* Options of a plan. Start from UC_OPTIONS_INIT and change fields:
  *
  *     uc_options options = UC_OPTIONS_INIT;
@@ -86,14 +95,15 @@ typedef enum uc_isa {
  * struct_bytes lets the struct grow: a program built against an older header keeps working. Where
  * an options pointer is taken, NULL means the defaults. */
 typedef struct uc_options {
-    size_t struct_bytes;  /* sizeof(uc_options), as UC_OPTIONS_INIT sets it */
-    size_t threads;       /* at most this many; 0: as OMP_NUM_THREADS says, else all */
-    uc_accuracy accuracy; /* UC_ACCURACY_STRICT */
-    uc_isa isa;           /* UC_ISA_AUTO */
+    size_t struct_bytes;    /* sizeof(uc_options), as UC_OPTIONS_INIT sets it */
+    size_t threads;         /* at most this many; 0: as OMP_NUM_THREADS says, else all */
+    uc_accuracy accuracy;   /* UC_ACCURACY_STRICT */
+    uc_isa isa;             /* UC_ISA_AUTO */
+    uc_algorithm algorithm; /* UC_ALGORITHM_AUTO */
 } uc_options;
 
 #define UC_OPTIONS_INIT                                                                            \
-    { sizeof(uc_options), 0, UC_ACCURACY_STRICT, UC_ISA_AUTO }
+    { sizeof(uc_options), 0, UC_ACCURACY_STRICT, UC_ISA_AUTO, UC_ALGORITHM_AUTO }
 
 /* ======================================================================================
  * 2. Operators

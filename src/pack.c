@@ -8,6 +8,16 @@
 
 #include "dtype.h"
 #include "memory.h"
+#include "status.h"
+#include "winograd.h"
+
+#if defined(_OPENMP)
+#include <omp.h>
+#else
+static int omp_get_thread_num(void) {
+    return 0;
+}
+#endif
 
 size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],
                             const size_t phase[UC_SPACE]) {
@@ -90,24 +100,65 @@ static void centre(const uc_kernels *kernels, void *reals, size_t count, size_t 
             singles[i * step] = (float)(singles[i * step] - mean);
 }
 
-static bool all_finite(const uc_kernels *kernels, const void *reals, size_t count) {
-    const float *singles = reals;
-    const double *doubles = reals;
-    bool finite = true;
-    for (size_t i = 0; i < count; i++)
-        finite &= kernels->real_bytes == sizeof(double) ? isfinite(doubles[i]) != 0
-                                                        : isfinite(singles[i]) != 0;
-    return finite;
+double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel,
+                       size_t elems) {
+    enum { SOME = 512 };
+    double reals[SOME] = {0}, largest = 0;
+    const float *singles = (const float *)(const void *)reals;
+    for (size_t i = 0; i < elems; i += SOME) {
+        const size_t some = elems - i < SOME ? elems - i : SOME;
+        kernels->load(dtype, (const char *)kernel + i * uc_dtype_bytes(dtype), reals, some);
+        /* Sums find a NaN or an infinity: times 0 they are NaN. */
+        double most = 0, spoilt = 0;
+        for (size_t k = 0; k < some; k++) {
+            const double value =
+                fabs(kernels->real_bytes == sizeof(double) ? reals[k] : singles[k]);
+            most = value > most ? value : most;
+            spoilt += value * 0;
+        }
+        largest = (most > largest ? most : largest) + spoilt;
+        if (largest != largest)
+            break;
+    }
+    return largest;
 }
 
-uc_status uc_pack_run(uc_pack *pack) {
+/* One input channel's weights as reals, centred if they should be, to their places. */
+static void place_channel(const uc_pack *pack, channel_walk *walk, size_t in_channel,
+                          char *memory) {
     const uc_kernels *kernels = pack->kernels;
     const size_t out_channels = pack->conv->out.channels;
+    const size_t kernel_taps = walk->axis[0].kernel * walk->axis[1].kernel * walk->axis[2].kernel;
+    const size_t elems = out_channels * kernel_taps;
+    walk->in_channel = in_channel;
+    walk->reals = memory;
+    kernels->load(pack->dtype,
+                  (const char *)pack->kernel + in_channel * elems * uc_dtype_bytes(pack->dtype),
+                  memory, elems);
+    if (pack->centred)
+        for (size_t tap = 0; tap < kernel_taps; tap++)
+            centre(kernels, memory + tap * kernels->real_bytes, out_channels, kernel_taps);
+    if (pack->transforms) {
+        for (size_t i = 0; i < 2; i++)
+            uc_winograd_place(&pack->transforms[i], in_channel, memory, pack->transformed[i],
+                              (double *)(void *)(memory + elems * sizeof(double)));
+        return;
+    }
+    size_t phase[UC_SPACE];
+    for (phase[0] = 0; phase[0] < uc_axis_phases(&walk->axis[0]); phase[0]++)
+        for (phase[1] = 0; phase[1] < uc_axis_phases(&walk->axis[1]); phase[1]++)
+            for (phase[2] = 0; phase[2] < uc_axis_phases(&walk->axis[2]); phase[2]++)
+                place_phase(walk, phase);
+}
+
+uc_status uc_pack_run(const uc_pack *pack) {
+    const uc_kernels *kernels = pack->kernels;
+    const size_t out_channels = pack->conv->out.channels, in_channels = pack->conv->in.channels;
     channel_walk walk = {.pack = pack};
-    size_t kernel_taps = 1;
+    size_t elems = out_channels;
     for (size_t i = 0; i < UC_SPACE; i++) {
         walk.axis[i] = uc_axis_of(pack->conv, i);
-        kernel_taps *= walk.axis[i].kernel;
+        elems *= walk.axis[i].kernel;
     }
 
     memset(pack->bias, 0, out_channels * kernels->real_bytes);
@@ -116,27 +167,21 @@ uc_status uc_pack_run(uc_pack *pack) {
     if (pack->centred)
         centre(kernels, pack->bias, out_channels, 1);
 
-    const size_t elems = out_channels * kernel_taps;
-    char *reals = uc_alloc(elems * kernels->real_bytes);
-    if (!reals)
+    const size_t threads = pack->threads < in_channels ? pack->threads : in_channels;
+    size_t each = elems, total;
+    bool fits = uc_size_mul(&each, sizeof(double));
+    if (pack->transforms)
+        fits = fits && uc_size_add(&each, uc_winograd_scratch_bytes(pack->conv));
+    fits = fits && uc_size_align(&each);
+    total = each;
+    if (!fits || !uc_size_mul(&total, threads))
+        return uc_fail(UC_NO_MEMORY, "packing the weights would need more than memory holds");
+    char *memory = uc_alloc(total);
+    if (!memory)
         return UC_NO_MEMORY;
-    walk.reals = reals;
-    pack->finite = true;
-    for (size_t ci = 0; ci < pack->conv->in.channels; ci++) {
-        walk.in_channel = ci;
-        kernels->load(pack->dtype,
-                      (const char *)pack->kernel + ci * elems * uc_dtype_bytes(pack->dtype), reals,
-                      elems);
-        pack->finite = pack->finite && all_finite(kernels, reals, elems);
-        if (pack->centred)
-            for (size_t tap = 0; tap < kernel_taps; tap++)
-                centre(kernels, reals + tap * kernels->real_bytes, out_channels, kernel_taps);
-        size_t phase[UC_SPACE];
-        for (phase[0] = 0; phase[0] < uc_axis_phases(&walk.axis[0]); phase[0]++)
-            for (phase[1] = 0; phase[1] < uc_axis_phases(&walk.axis[1]); phase[1]++)
-                for (phase[2] = 0; phase[2] < uc_axis_phases(&walk.axis[2]); phase[2]++)
-                    place_phase(&walk, phase);
-    }
-    free(reals);
+#pragma omp parallel for num_threads((int)threads) if (threads > 1) firstprivate(walk)
+    for (size_t ci = 0; ci < in_channels; ci++)
+        place_channel(pack, &walk, ci, memory + (size_t)omp_get_thread_num() * each);
+    free(memory);
     return UC_OK;
 }

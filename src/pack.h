@@ -16,10 +16,16 @@ typedef struct uc_pack {
     const void *kernel, *conv_bias; /* NULL: no bias */
     bool centred;
     void *weights, *bias;
-    bool finite; /* set by uc_pack_run: all weights are */
+    const struct uc_winograd *transforms; /* NULL, or two instead of the order above */
+    void *transformed[2];
+    size_t threads;
 } uc_pack;
 
-uc_status uc_pack_run(uc_pack *pack);
+/* Needs memory for a while: UC_OK or UC_NO_MEMORY. */
+uc_status uc_pack_run(const uc_pack *pack);
+
+/* The largest magnitude of all weights; NaN or infinity where they are not all finite. */
+double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel, size_t elems);
 
 /* Where the weights of a phase start, in reals. */
 size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],

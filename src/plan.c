@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm.h"
 #include "cpu.h"
 #include "dtype.h"
 #include "memory.h"
@@ -49,7 +50,9 @@ static uc_status read_options(const uc_options *given, uc_options *options) {
     *options = (uc_options)UC_OPTIONS_INIT;
     if (!given)
         return UC_OK;
-    if (given->struct_bytes < sizeof *options || given->struct_bytes > 4096)
+    /* The first version's struct ended before the algorithm. */
+    if (given->struct_bytes != offsetof(uc_options, algorithm) &&
+        (given->struct_bytes < sizeof *options || given->struct_bytes > 4096))
         return uc_fail(
             UC_INVALID,
             "options.struct_bytes must be sizeof(uc_options), as UC_OPTIONS_INIT sets it "
@@ -61,7 +64,8 @@ static uc_status read_options(const uc_options *given, uc_options *options) {
             return uc_fail(UC_UNSUPPORTED,
                            "options has a setting that this version (%s) does not know",
                            uc_version());
-    *options = *given;
+    memcpy(options, given,
+           given->struct_bytes < sizeof *options ? given->struct_bytes : sizeof *options);
     if (options->threads > MAX_THREADS)
         return uc_fail(UC_INVALID, "options.threads must be at most %d (got %zu)", MAX_THREADS,
                        options->threads);
@@ -71,6 +75,11 @@ static uc_status read_options(const uc_options *given, uc_options *options) {
     if ((int)options->isa < UC_ISA_AUTO || (int)options->isa > UC_ISA_AVX512)
         return uc_fail(UC_INVALID, "options.isa must be one of the UC_ISA_ values (got %d)",
                        (int)options->isa);
+    if ((int)options->algorithm < UC_ALGORITHM_AUTO ||
+        (int)options->algorithm > UC_ALGORITHM_WINOGRAD)
+        return uc_fail(UC_INVALID,
+                       "options.algorithm must be one of the UC_ALGORITHM_ values (got %d)",
+                       (int)options->algorithm);
     return UC_OK;
 }
 
@@ -113,6 +122,16 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
                     .rows = count,
                     .columns = pass->columns[stages],
                     .phases = 1};
+    if (plan->winograd && made > chain->conv_stage) {
+        /* Lanes are tiles, before a pool and behind it. */
+        rows.phases = uc_toom_tile(plan->transforms[0].dim[2]);
+        if (!conv)
+            rows.phases /= chain->stage[made - 1].window[2];
+        rows.pitch = pass->blocks.tiles[2];
+        rows.phase_step = pass->blocks.lanes;
+        rows.lanes = rows.width = rows.phases * rows.phase_step;
+        return rows;
+    }
     if (conv) {
         const size_t stride = chain->stage[chain->conv_stage].conv.stride[2];
         rows.phases = stride < rows.columns ? stride : rows.columns;
@@ -130,6 +149,8 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
 
 uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count) {
     uc_rows rows = uc_plan_rows(plan, pass, stages - 1, 1);
+    if (plan->winograd && stages > plan->chain.conv_stage)
+        return rows;
     rows.rows = count;
     rows.pitch = (rows.columns - 1) / rows.phases + 1;
     rows.phase_step = round_up(count * rows.pitch, plan->kernels->vector_lanes);
@@ -213,6 +234,25 @@ static void plan_columns(const uc_chain *chain, uc_pass *pass) {
     }
 }
 
+/* The blocks that the pass goes by, and rows of the slab as they want them: in planes. */
+static void plan_blocks(const uc_plan *plan, uc_pass *pass) {
+    const uc_winograd *winograd = &plan->transforms[0];
+    size_t space[UC_SPACE], per_tile[2];
+    for (size_t i = 0; i < UC_SPACE; i++)
+        space[i] = pass->extent.size[i] * window_after_conv(&plan->chain, pass->stages, i);
+    uc_winograd_blocks(winograd, space, &pass->blocks);
+    for (size_t i = 0; i < 2; i++)
+        per_tile[i] =
+            uc_toom_tile(winograd->dim[i]) / window_after_conv(&plan->chain, pass->stages, i);
+    pass->block[0] = per_tile[0];
+    pass->block[1] = per_tile[1] * pass->blocks.tile_rows;
+    pass->sets = per_tile[0] * per_tile[1];
+    pass->step = per_tile[1];
+    pass->rows = pass->blocks.tile_rows;
+    pass->lead = 0;
+    pass->pitch = winograd->dim[2]->outputs * pass->blocks.plane_step;
+}
+
 /* The zeros around a row of the slab, and so how many rows a run has. */
 static void plan_slab(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
@@ -269,6 +309,8 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
     if (!uc_size_mul(&elems, count[0]) ||
         !uc_size_add(&elems, pass->lead + pass->pitch + 4 * plan->kernels->vector_lanes))
         return false;
+    if (plan->winograd && !uc_size_add(&elems, pass->row_step)) /* a row of zeros */
+        return false;
     pass->slab_elems = elems;
     return uc_size_mul(&elems, bytes);
 }
@@ -281,10 +323,12 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
         bool fits;
         while (!(fits = plan_steps(plan, pass)) ||
                pass->slab_elems * plan->kernels->real_bytes > SLAB_BYTES) {
-            const size_t i = pass->band[0] > 1 ? 0 : 1;
-            if (pass->band[i] == 1)
+            const size_t unit[2] = {plan->winograd ? pass->block[0] : 1,
+                                    plan->winograd ? pass->block[1] : 1};
+            const size_t i = pass->band[0] > unit[0] ? 0 : 1;
+            if (pass->band[i] <= unit[i])
                 break;
-            pass->band[i] = (pass->band[i] + 1) / 2;
+            pass->band[i] = round_up((pass->band[i] + 1) / 2, unit[i]);
         }
         if (!fits)
             return uc_fail(UC_NO_MEMORY,
@@ -295,12 +339,12 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     return UC_OK;
 }
 
-/* Takes room for rows in a thread's buffer; false where it overflows. */
-static bool take_rows(uc_pass *pass, const uc_rows *rows, size_t *at) {
+/* Takes room for some sets of rows in a thread's buffer; false where it overflows. */
+static bool take_rows(uc_pass *pass, const uc_rows *rows, size_t sets, size_t *at) {
     size_t elems = rows->lanes;
     *at = pass->buffer_elems;
-    return uc_size_mul(&elems, rows->channels) && uc_size_add(&pass->buffer_elems, elems) &&
-           uc_size_align(&pass->buffer_elems);
+    return uc_size_mul(&elems, rows->channels) && uc_size_mul(&elems, sets) &&
+           uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
 }
 
 /* How many rows every stage makes at a time, and where they lie. */
@@ -311,8 +355,12 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     for (size_t s = pass->stages;; s--) {
         const uc_needs needs = s ? uc_ops[chain->stage[s - 1].op].needs : UC_NEEDS_TAPS;
         if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW) {
+            /* A block has all outputs of a phase at once. */
+            const bool block = plan->winograd && s == chain->conv_stage + 1;
             pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
-            fits = fits && take_rows(pass, &pass->shape[s], &pass->rows_at[s]);
+            fits = fits &&
+                   take_rows(pass, &pass->shape[s], block ? plan->outputs[0] * plan->outputs[1] : 1,
+                             &pass->rows_at[s]);
         }
         if (!s)
             break;
@@ -321,16 +369,23 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             pass->rows_made[s - 1] = 1;
         if (needs == UC_NEEDS_WINDOW) {
             const uc_rows merged = uc_plan_merged(plan, pass, s, pass->rows_made[s]);
-            fits = fits && take_rows(pass, &merged, &pass->merged_at[s]);
-            pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
+            const bool blocks = plan->winograd && s > chain->conv_stage;
+            fits = fits && take_rows(pass, &merged, blocks ? pass->sets : 1, &pass->merged_at[s]);
+            if (!blocks)
+                pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
         }
     }
+    pass->scratch_at = pass->buffer_elems;
+    fits = fits && uc_size_add(&pass->buffer_elems, pass->blocks.scratch_elems) &&
+           uc_size_align(&pass->buffer_elems);
     return fits ? UC_OK : uc_fail(UC_NO_MEMORY, "one row of a stage is larger than memory");
 }
 
 /* The rows of a band go to the phases in turn, and each phase's rows into runs. */
 static void count_runs(uc_pass *pass) {
-    pass->runs = 0;
+    pass->runs = pass->blocks.tiles[0] * pass->blocks.groups * pass->sets;
+    if (pass->runs) /* there are blocks */
+        return;
     for (size_t b = 0; b < pass->bands[1]; b++) {
         const size_t left = pass->extent.size[1] - b * pass->band[1];
         const size_t heights = left < pass->band[1] ? left : pass->band[1];
@@ -369,7 +424,7 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     if (pass->stages == chain->stage_count)
         return;
     const size_t rows_before = pass->rows;
-    if (pass->conv_rows == 1 && made_by_conv(chain, pass->stages)) {
+    if (!plan->winograd && pass->conv_rows == 1 && made_by_conv(chain, pass->stages)) {
         /* With few channels a run may have more rows: less to do for each. */
         const uc_rows row = uc_plan_rows(plan, pass, pass->stages, 1);
         const size_t fit = RUN_BYTES / (2 * panel * row.lanes * bytes);
@@ -402,7 +457,9 @@ static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         if (pass->columns[s] > PTRDIFF_MAX / 1024)
             return uc_fail(UC_NO_MEMORY, "one row of %zu columns is larger than memory",
                            pass->columns[s]);
-    if (stages > chain->conv_stage) {
+    if (stages > chain->conv_stage && plan->winograd)
+        plan_blocks(plan, pass);
+    else if (stages > chain->conv_stage) {
         plan_slab(plan, pass);
         const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
         pass->step = uc_plan_step(chain, stages);
@@ -450,12 +507,15 @@ static bool take(size_t *total, size_t *offset, size_t count, size_t bytes) {
 static uc_status plan_workspace(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
     const size_t bytes = plan->kernels->real_bytes;
-    size_t buffer = 0, slab = 0, kept = 0, largest_measures = 0, buffers = 0, total = 0;
+    size_t buffer = 0, slab = 0, slab_rows = 0, kept = 0, largest_measures = 0, buffers = 0,
+           total = 0;
     bool fits = true;
     for (size_t p = 0; p < plan->pass_count; p++) {
         const uc_pass *pass = &plan->pass[p];
         buffer = pass->buffer_elems > buffer ? pass->buffer_elems : buffer;
         slab = pass->slab_elems > slab ? pass->slab_elems : slab;
+        const size_t rows = pass->row_step ? pass->slab_elems / pass->row_step : 0;
+        slab_rows = rows > slab_rows ? rows : slab_rows;
         if (pass->stages == chain->stage_count)
             break;
         kept = pass->kept_elems * pass->runs;
@@ -467,6 +527,7 @@ static uc_status plan_workspace(uc_plan *plan) {
     fits = fits && uc_size_mul(&plan->buffer_bytes, bytes) && uc_size_align(&plan->buffer_bytes) &&
            take(&total, &buffers, plan->threads, plan->buffer_bytes) &&
            take(&total, &plan->slab_offset, slab, bytes) &&
+           take(&total, &plan->large_offset, plan->winograd ? slab_rows : 0, 1) &&
            take(&total, &plan->kept_offset, kept, bytes);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING) {
@@ -532,14 +593,18 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     const uc_chain *chain = &plan->chain;
     const uc_kernels *kernels = plan->kernels;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
-    size_t weights = 0, bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
-    bool fits = take(&total, &weights, uc_shape_elems(&chain->operand[conv->first_operand].shape),
-                     kernels->real_bytes) &&
-                take(&total, &bias, conv->out.channels, kernels->real_bytes);
+    const size_t bytes = kernels->real_bytes;
+    size_t weights[2] = {uc_shape_elems(&chain->operand[conv->first_operand].shape)};
+    size_t at[2] = {0}, bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
+    bool fits = true;
+    for (size_t i = 0; i < (plan->winograd ? 2 : 1); i++)
+        fits = fits &&
+               (!plan->winograd || uc_winograd_weights(&plan->transforms[i], &weights[i])) &&
+               take(&total, &at[i], weights[i], bytes);
+    fits = fits && take(&total, &bias, conv->out.channels, bytes);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (*chain->stage[s].operand)
-            fits =
-                fits && take(&total, &offset[s], chain->stage[s].out.channels, kernels->real_bytes);
+            fits = fits && take(&total, &offset[s], chain->stage[s].out.channels, bytes);
     if (!fits)
         return uc_fail(UC_NO_MEMORY, "the packed operands would be larger than memory");
 
@@ -558,19 +623,39 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                 plan->idle[s] = true;
             }
         }
-    plan->weights = memory + weights;
+    plan->weights = memory + at[0];
+    plan->weight_bytes = (weights[0] + weights[1]) * bytes;
     plan->bias = memory + bias;
-    uc_pack pack = {.kernels = kernels,
-                    .conv = conv,
-                    .dtype = chain->dtype,
-                    .kernel = operands[conv->first_operand],
-                    .conv_bias = conv->conv.bias ? operands[conv->first_operand + 1] : NULL,
-                    .centred = plan->centred_stage != 0,
-                    .weights = plan->weights,
-                    .bias = plan->bias};
-    const uc_status status = uc_pack_run(&pack);
-    plan->exact = !pack.finite;
-    return status;
+    for (size_t i = 0; i < 2; i++) {
+        plan->transforms[i].weights = memory + at[i];
+        plan->transforms[i].bias = plan->bias;
+    }
+    const uc_pack pack = {.kernels = kernels,
+                          .conv = conv,
+                          .dtype = chain->dtype,
+                          .kernel = operands[conv->first_operand],
+                          .conv_bias = conv->conv.bias ? operands[conv->first_operand + 1] : NULL,
+                          .centred = plan->centred_stage != 0,
+                          .weights = plan->weights,
+                          .bias = plan->bias,
+                          .transforms = plan->winograd ? plan->transforms : NULL,
+                          .transformed = {memory + at[0], memory + at[1]},
+                          .threads = plan->threads};
+    return uc_pack_run(&pack);
+}
+
+/* The kernels and the algorithm, which depends on the weights. */
+static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
+                                const uc_options *options) {
+    const uc_chain *chain = &plan->chain;
+    const uc_status status = uc_cpu_kernels(options->isa, chain->dtype, &plan->kernels);
+    if (status != UC_OK)
+        return status;
+    const size_t kernel = chain->stage[chain->conv_stage].first_operand;
+    const double largest = uc_pack_largest(plan->kernels, chain->dtype, operands[kernel],
+                                           uc_shape_elems(&chain->operand[kernel].shape));
+    plan->exact = !isfinite(largest);
+    return uc_algorithm_choose(plan, options->algorithm, largest);
 }
 
 uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
@@ -594,7 +679,7 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
     if (uc_chain_flops(chain) < FLOPS_FOR_THREADS)
         made->threads = 1;
     plan_shortcuts(made);
-    if ((status = uc_cpu_kernels(chosen.isa, chain->dtype, &made->kernels)) == UC_OK &&
+    if ((status = plan_algorithm(made, operands, &chosen)) == UC_OK &&
         (status = plan_operands(made, operands)) == UC_OK && (status = plan_passes(made)) == UC_OK)
         status = plan_workspace(made);
     if (status == UC_OK)
@@ -608,6 +693,7 @@ void uc_plan_destroy(uc_plan *plan) {
     if (!plan)
         return;
     free(plan->pass);
+    free(plan->tooms);
     free(plan->operand_memory);
     free(plan);
 }
@@ -647,6 +733,8 @@ uc_status uc_plan_execute(const uc_plan *plan, const void *input, void *output, 
 /* What the convolution multiplies, with the lanes and the zeros that only fill vectors. */
 static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
+    if (plan->winograd)
+        return (double)chain->batch_size * uc_winograd_flops(&plan->transforms[0], &pass->blocks);
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
     const size_t vector = plan->kernels->vector_lanes;
@@ -673,10 +761,18 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                 pass->keeps ? "kept and stored" : "computed again by the next");
     if (pass->stages > chain->conv_stage) {
         const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
-        fprintf(file,
-                "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels\n",
-                pass->rows, pass->conv_rows, rows.lanes,
-                pass->keeps ? pass->block_panels * plan->kernels->panel : rows.channels);
+        const size_t channels =
+            pass->keeps ? pass->block_panels * plan->kernels->panel : rows.channels;
+        if (plan->winograd)
+            fprintf(
+                file,
+                "tile:      %zu rows of %zu tiles: %zu x %zu outputs x %zu lanes x %zu channels\n",
+                pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
+                channels);
+        else
+            fprintf(file,
+                    "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels\n",
+                    pass->rows, pass->conv_rows, rows.lanes, channels);
         fprintf(file, "cost:      %.4g FLOP for %.4g needed\n", executed_flops(plan, pass),
                 uc_chain_flops(chain));
     }
@@ -687,6 +783,17 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                 uc_ops[chain->stage[pass->stages].op].name, reason);
 }
 
+/* Whether some point is not whole, so that whole numbers don't stay exact. */
+static bool has_fractions(const uc_plan *plan) {
+    bool any = false;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        const uc_toom *dim = plan->transforms[0].dim[i];
+        for (size_t e = 0; e < dim->stride; e++)
+            any = any || dim->phase[e].kind == UC_POINTS_5;
+    }
+    return any;
+}
+
 void uc_plan_print(const uc_plan *plan, FILE *file) {
     if (!plan || !file)
         return;
@@ -695,8 +802,14 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
     char text[4096];
     uc_chain_text(chain, text, sizeof text);
     fprintf(file, "chain:     %s\n", text);
-    fprintf(file, "algorithm: direct, by phases%s%s\n", plan->exact ? ", tap by tap" : "",
-            plan->centred_stage ? ", weights centred" : "");
+    const char *centred = plan->centred_stage ? ", weights centred" : "";
+    if (plan->winograd)
+        fprintf(file, "algorithm: winograd, %zu x %zu x %zu outputs a tile and phase%s%s\n",
+                plan->outputs[0], plan->outputs[1], plan->outputs[2],
+                has_fractions(plan) ? ", points with fractions" : "", centred);
+    else
+        fprintf(file, "algorithm: direct, by phases%s%s\nrejected:  winograd: %s\n",
+                plan->exact ? ", tap by tap" : "", centred, plan->why_direct);
     if (plan->exact)
         fprintf(file, "rejected:  vectors over zeros: some weights are not finite\n");
     fprintf(file, "phases:   ");
@@ -709,6 +822,6 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
     uc_cpu_print_rejected(plan->kernels, file);
     for (size_t p = 0; p < plan->pass_count; p++)
         print_pass(plan, p, file);
-    fprintf(file, "threads:   at most %zu\nworkspace: %zu bytes\n", plan->threads,
-            plan->workspace_bytes);
+    fprintf(file, "threads:   at most %zu\nweights:   %zu bytes\nworkspace: %zu bytes\n",
+            plan->threads, plan->weight_bytes, plan->workspace_bytes);
 }

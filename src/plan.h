@@ -5,6 +5,7 @@
 
 #include "kernels/kernels.h"
 #include "phase.h"
+#include "winograd.h"
 
 #define UC_MAX_ROWS 32 /* of one run */
 
@@ -39,6 +40,13 @@ typedef struct uc_pass {
     bool keeps;
     size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
     size_t kept_elems;   /* of one run of a block */
+
+    /* Winograd: blocks instead of runs. A block makes a set of rows for each output (d, h) of a
+     * tile, or for each window of the pool behind it. */
+    uc_blocks blocks;
+    size_t block[2];   /* depths and heights of the pass's space that a block has */
+    size_t sets;       /* row sets of a block */
+    size_t scratch_at; /* in a thread's buffer */
 } uc_pass;
 
 struct uc_plan {
@@ -46,9 +54,17 @@ struct uc_plan {
     const uc_kernels *kernels;
     size_t threads;
 
+    bool winograd;          /* the convolution is computed by blocks */
+    const char *why_direct; /* if not */
+    size_t outputs[UC_SPACE];
+    uc_winograd transforms[2]; /* with these outputs, and plain */
+    uc_toom *tooms;            /* of both */
+    double limit;              /* inputs beyond it go to the plain one */
+
     void *weights, *bias;             /* of the convolution */
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
     void *operand_memory;             /* where all of them live */
+    size_t weight_bytes;              /* of the packed weights */
     size_t centred_stage;             /* the layer norm that the weights are centred for, or 0 */
     bool exact;                       /* the weights are not all finite */
     bool idle[UC_MAX_STAGES];         /* stages with nothing to do */
@@ -60,7 +76,7 @@ struct uc_plan {
     /* The workspace: a buffer per thread, the slab, kept rows, a summary for every channel of every
      * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
     size_t buffer_bytes;
-    size_t slab_offset, kept_offset;
+    size_t slab_offset, large_offset, kept_offset;
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;
     size_t workspace_bytes;

@@ -49,6 +49,11 @@ static char *slab_of(const walk *w) {
     return w->workspace + w->plan->slab_offset;
 }
 
+/* Whether a row of the slab has values that only go tap by tap. */
+static unsigned char *large_of(const walk *w) {
+    return (unsigned char *)w->workspace + w->plan->large_offset;
+}
+
 static uc_summary *summaries_of(const walk *w, size_t stage) {
     return (uc_summary *)(void *)(w->workspace + w->plan->summary_offset[stage]) +
            w->item * w->plan->chain.stage[stage].in.channels;
@@ -280,6 +285,30 @@ static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t heig
 
 /* ---- The slab ---- */
 
+/* One row of the slab in planes, and whether some value is too large for sums at points. */
+static void split_row(const walk *w, size_t depth_index, size_t row_index) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t bytes = plan->kernels->real_bytes;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const size_t depth = (size_t)w->source[0].begin + depth_index,
+                 height = (size_t)w->source[1].begin + row_index;
+    const bool borrow = plan->chain.conv_stage == 0 && uc_dtype_bytes(plan->chain.dtype) == bytes;
+    const uc_rows made = borrow ? borrow_rows(w, depth, height, 1, 1)
+                                : make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
+    const uc_toom *width = plan->transforms[0].dim[2];
+    bool within = true;
+    for (size_t c = 0; c < conv->in.channels; c++)
+        within &= plan->kernels->split((const char *)made.reals + c * made.lanes * bytes,
+                                       conv->in.size[2], width->first, width->outputs, plan->limit,
+                                       slab_of(w) +
+                                           (depth_index * pass->depth_step +
+                                            row_index * pass->row_step + c * pass->channel_step) *
+                                               bytes,
+                                       pass->blocks.plane_step);
+    large_of(w)[depth_index * w->source[1].count + row_index] = !within;
+}
+
 /* One row of the slab, in all channels: zeros, the columns, zeros. */
 static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
     const uc_plan *plan = w->plan;
@@ -408,6 +437,170 @@ static void resume_run(const walk *team, size_t number) {
     store_rows(&w, &run, &rows);
 }
 
+/* ---- Blocks ---- */
+
+/* Block `number` of a band. */
+static uc_block find_block(const walk *w, size_t number) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t bytes = plan->kernels->real_bytes;
+    const size_t group = number % w->depth_runs + w->band[1].begin / pass->block[1];
+    return (uc_block){.winograd = &plan->transforms[0],
+                      .plain = &plan->transforms[1],
+                      .blocks = &pass->blocks,
+                      .slab = slab_of(w),
+                      .zeros = slab_of(w) + w->source[0].count * pass->depth_step * bytes,
+                      .large = large_of(w),
+                      .source = {w->source[0].begin, w->source[1].begin},
+                      .sources = {w->source[0].count, w->source[1].count},
+                      .depth_step = pass->depth_step,
+                      .row_step = pass->row_step,
+                      .channel_step = pass->channel_step,
+                      .depth = number / w->depth_runs + w->band[0].begin / pass->block[0],
+                      .height = group * pass->blocks.tile_rows,
+                      .first_panel = w->first_panel,
+                      .panels = w->panels,
+                      .scratch = thread_buffer(w) + pass->scratch_at * bytes};
+}
+
+/* The rows of a block that lie (depth, height) after its first in the pass's space, a step apart:
+ * as many as are there. */
+static run_rows find_rows(const walk *w, const uc_block *block, size_t depth, size_t height) {
+    const uc_pass *pass = w->pass;
+    const uc_extent *extent = &pass->extent;
+    depth += block->depth * pass->block[0];
+    height += block->height * pass->step;
+    if (depth >= extent->size[0] || height >= extent->size[1])
+        return (run_rows){0};
+    const size_t left = (extent->size[1] - height - 1) / pass->step + 1;
+    return (run_rows){depth, height, left < pass->rows ? left : pass->rows};
+}
+
+/* The number of a set of rows among all of an item. */
+static size_t set_number(const walk *w, const uc_block *block, size_t set) {
+    const uc_blocks *blocks = block->blocks;
+    return (block->depth * blocks->groups + block->height / blocks->tile_rows) * w->pass->sets +
+           set;
+}
+
+/* The last stages of a set of rows, then stores or measures it. */
+static void finish_set(const walk *w, const uc_block *block, const run_rows *run, size_t first,
+                       uc_rows *rows, size_t set) {
+    const uc_pass *pass = w->pass;
+    uc_summary *measures = measures_of(w, set_number(w, block, set));
+    const bool measured = pass->stages < w->plan->chain.stage_count;
+    if (!run->count) { /* nothing is there to measure */
+        const size_t channels = pass->keeps ? w->channels : pass->extent.channels;
+        for (size_t c = 0; measured && c < channels; c++)
+            measures[c] = (uc_summary){-INFINITY, 0};
+        return;
+    }
+    rows->rows = run->count;
+    finish_in_strips(w, first, pass->stages, rows, NULL);
+    if (measured)
+        w->plan->kernels->measure[w->plan->chain.stage[pass->stages].op](rows, measures);
+    else
+        store_rows(w, run, rows);
+}
+
+/* The sets of a block as they come from the convolution: phase by phase. */
+typedef struct set_at {
+    size_t phase[2], output[2];
+} set_at;
+
+static set_at find_set(const walk *w, size_t set) {
+    const uc_toom *const *dim = w->plan->transforms[0].dim;
+    const size_t outputs = dim[0]->outputs * dim[1]->outputs, phase = set / outputs;
+    return (set_at){{phase / dim[1]->stride, phase % dim[1]->stride},
+                    {set % outputs / dim[1]->outputs, set % dim[1]->outputs}};
+}
+
+/* Where it lies in a tile of the convolution, along depth (0) or height (1). */
+static size_t set_offset(const walk *w, const set_at *at, size_t dimension) {
+    return at->output[dimension] * w->plan->transforms[0].dim[dimension]->stride +
+           at->phase[dimension];
+}
+
+/* Fills a set of rows of the convolution; those of one phase are filled together. */
+static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, size_t set) {
+    const uc_plan *plan = w->plan;
+    const size_t outputs = plan->outputs[0] * plan->outputs[1], of_phase = set % outputs;
+    uc_rows rows = rows_of(w, plan->chain.conv_stage + 1, w->pass->rows);
+    size_t elems = rows.channels * rows.lanes;
+    if (w->pass->keeps) {
+        elems = w->pass->kept_elems;
+        rows.reals = kept_rows(w, set_number(w, block, set - of_phase));
+    }
+    if (!of_phase)
+        uc_winograd_fill(block, at->phase[0], at->phase[1], rows.reals, elems);
+    rows.reals = (char *)rows.reals + of_phase * elems * plan->kernels->real_bytes;
+    return rows;
+}
+
+/* Makes a block's rows, and stores or measures them. */
+static void make_block(const walk *w, size_t number) {
+    const uc_chain *chain = &w->plan->chain;
+    const uc_pass *pass = w->pass;
+    const uc_block block = find_block(w, number);
+    const size_t sets =
+        w->plan->outputs[0] * w->plan->outputs[1] * w->axis[0].stride * w->axis[1].stride;
+    const size_t made = uc_plan_made_by(chain, pass->stages), conv = chain->conv_stage + 1;
+    if (made == conv) {
+        for (size_t set = 0; set < sets; set++) {
+            const set_at at = find_set(w, set);
+            uc_rows rows = fill_set(w, &block, &at, set);
+            const run_rows run = find_rows(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1));
+            finish_set(w, &block, &run, conv, &rows, set);
+        }
+        return;
+    }
+
+    /* A pool merges each set into that of its windows, and then folds those along the width. */
+    const uc_stage *pool = &chain->stage[made - 1];
+    uc_rows merged = uc_plan_merged(w->plan, pass, made, pass->rows);
+    const size_t merged_bytes = merged.channels * merged.lanes * w->plan->kernels->real_bytes;
+    char *memory = thread_buffer(w) + pass->merged_at[made] * w->plan->kernels->real_bytes;
+    bool begun[UC_TOOM_STRIDE * UC_TOOM_OUTPUTS * UC_TOOM_STRIDE * UC_TOOM_OUTPUTS] = {false};
+    for (size_t set = 0; set < sets; set++) {
+        const set_at at = find_set(w, set);
+        uc_rows rows = fill_set(w, &block, &at, set);
+        const size_t depth = set_offset(w, &at, 0) / pool->window[0],
+                     height = set_offset(w, &at, 1) / pool->window[1];
+        if (!find_rows(w, &block, depth, height).count)
+            continue;
+        finish_in_strips(w, conv, made - 1, &rows, NULL);
+        const size_t target = depth * pass->step + height;
+        w->plan->kernels->merge[pool->op](memory + target * merged_bytes, merged.lanes, rows.reals,
+                                          rows.lanes, rows.channels, rows.lanes, !begun[target]);
+        begun[target] = true;
+    }
+    for (size_t target = 0; target < pass->sets; target++) {
+        const run_rows run = find_rows(w, &block, target / pass->step, target % pass->step);
+        uc_rows rows = rows_of(w, made, pass->rows);
+        merged.reals = memory + target * merged_bytes;
+        if (run.count)
+            w->plan->kernels->fold[pool->op](&(uc_finish){.stage = pool}, &merged, &rows);
+        finish_set(w, &block, &run, made, &rows, target);
+    }
+}
+
+/* Goes on from a block's rows as they were measured and kept. */
+static void resume_block(const walk *w, size_t number) {
+    const uc_block block = find_block(w, number);
+    for (size_t set = 0; set < w->pass->sets; set++) {
+        const set_at at = find_set(w, set);
+        const run_rows run = find_rows(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1));
+        if (!run.count)
+            continue;
+        const size_t index = set_number(w, &block, set);
+        uc_rows rows = rows_of(w, w->plan->chain.conv_stage + 1, run.count);
+        rows.reals = kept_rows(w, index);
+        finish_in_strips(w, w->pass->stages, w->plan->chain.stage_count, &rows,
+                         measures_of(w, index));
+        store_rows(w, &run, &rows);
+    }
+}
+
 /* The summary of two sets of values together. */
 static uc_summary merge_summaries(uc_summary a, uc_summary b) {
     /* Sums are relative to their largest value: bring both to the larger one. A NaN stays. */
@@ -458,8 +651,11 @@ static size_t run_band(walk *w, size_t runs_before) {
         depths = w->source[0].count;
         rows = w->source[1].count;
     }
-    w->depth_runs = count_depth_runs(w);
-    const size_t runs = w->depth_runs * w->band[0].count;
+    /* What threads share: runs, or blocks. */
+    const bool blocks = conv && plan->winograd;
+    w->depth_runs = blocks ? (w->band[1].count - 1) / pass->block[1] + 1 : count_depth_runs(w);
+    const size_t runs =
+        w->depth_runs * (blocks ? (w->band[0].count - 1) / pass->block[0] + 1 : w->band[0].count);
     /* Neighbours share weights, and every thread gets a few shares. */
     const size_t chunk = runs / (threads * 8) + 1;
     (void)chunk; /* without OpenMP there is nobody to share with */
@@ -471,7 +667,10 @@ static size_t run_band(walk *w, size_t runs_before) {
             pack_rest(w, depths, rows);
 #pragma omp for schedule(static)
             for (size_t i = 0; i < depths * rows; i++)
-                pack_row(w, i / rows, i % rows);
+                if (plan->winograd)
+                    split_row(w, i / rows, i % rows);
+                else
+                    pack_row(w, i / rows, i % rows);
         }
         walk block = *w;
         const size_t panels = uc_panel_count(plan->chain.stage[plan->chain.conv_stage].out.channels,
@@ -480,13 +679,19 @@ static size_t run_band(walk *w, size_t runs_before) {
             enter_block(&block, p);
 #pragma omp for schedule(dynamic, chunk)
             for (size_t i = 0; i < runs; i++)
-                make_run(&block, i, runs_before);
+                if (blocks)
+                    make_block(&block, i);
+                else
+                    make_run(&block, i, runs_before);
             if (pass->keeps) {
 #pragma omp single
-                merge_measures(&block, runs);
+                merge_measures(&block, pass->runs);
 #pragma omp for schedule(dynamic, chunk)
                 for (size_t i = 0; i < runs; i++)
-                    resume_run(&block, i);
+                    if (blocks)
+                        resume_block(&block, i);
+                    else
+                        resume_run(&block, i);
             }
         }
     }
@@ -513,7 +718,7 @@ void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *wor
             if (w.pass->stages < plan->chain.stage_count && !w.pass->keeps) {
                 w.first_channel = 0;
                 w.channels = w.pass->extent.channels;
-                merge_measures(&w, runs);
+                merge_measures(&w, w.pass->runs);
             }
         }
     }

@@ -5,6 +5,7 @@
 #include "run.h"
 
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,13 @@ static void check_options(const struct scene *scene) {
     options = good;
     options.isa = (uc_isa)77;
     expect_plan("isa", scene, &options, UC_INVALID, "isa");
+    options = good;
+    options.algorithm = (uc_algorithm)77;
+    expect_plan("algorithm", scene, &options, UC_INVALID, "algorithm");
+    options = good;
+    options.struct_bytes = offsetof(uc_options, algorithm); /* what came after it is not read */
+    options.algorithm = (uc_algorithm)77;
+    expect_plan("the first version's options", scene, &options, UC_OK, "");
     const size_t wrong_bytes[] = {0, 1, sizeof good - 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong_bytes / sizeof *wrong_bytes; i++) {
         options = good;

@@ -2,7 +2,9 @@
  * Called by every test that runs plans. */
 #include "run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool check_status(const char *label, uc_status expected, uc_status got) {
     return CHECK(got == expected, "%s: expected %s, got %s (%s)", label, uc_status_string(expected),
@@ -58,4 +60,20 @@ bool run_plan(const uc_chain *chain, const struct data *data, size_t threads, en
     buffer_free(&workspace);
     uc_plan_destroy(plan);
     return is_done;
+}
+
+bool run_says(const uc_chain *chain, const struct data *data, const char *words) {
+    uc_plan *plan = NULL;
+    check_status("uc_plan_create", UC_OK, uc_plan_create(chain, data->operands, NULL, &plan));
+    FILE *file = tmpfile();
+    if (!file)
+        abort();
+    uc_plan_print(plan, file);
+    uc_plan_destroy(plan);
+    rewind(file);
+    bool said = false;
+    for (char line[8192]; fgets(line, sizeof line, file);)
+        said = said || strstr(line, words);
+    fclose(file);
+    return said;
 }

@@ -17,6 +17,9 @@ double *run_reference(const uc_chain *chain, const struct data *data);
 bool run_plan(const uc_chain *chain, const struct data *data, size_t threads, enum guard guard,
               struct buffer *output);
 
+/* Whether a plan's description has these words. */
+bool run_says(const uc_chain *chain, const struct data *data, const char *words);
+
 /* The canonical text of a chain, for the caller to free. */
 char *run_text(const uc_chain *chain);
 

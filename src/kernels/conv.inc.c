@@ -9,12 +9,8 @@
  * more vectors for the same reason. */
 #define WIDEST 4
 
-/* Sums of about this many products are added up apart, so that the error of a long sum grows with
- * the number of its parts, not of its terms. */
-#define CHAIN_PRODUCTS 256
-
 /* `rows` channels x `vectors` vectors; these and `parts` are constants where this is expanded.
- * parts: there may be more than CHAIN_PRODUCTS products. */
+ * parts: there may be more than UC_CHAIN_PRODUCTS products. */
 INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool parts,
                              const uc_conv_run *run, const REAL *x, const REAL *panel,
                              const REAL *bias, REAL *y) {
@@ -32,7 +28,7 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
             size_t some = in_channels;
             for (size_t left = in_channels; left; left -= some) {
                 if (parts) {
-                    if (products >= CHAIN_PRODUCTS) {
+                    if (products >= UC_CHAIN_PRODUCTS) {
                         products = 0;
                         UNROLL for (size_t c = 0; c < rows; c++)
                             UNROLL for (size_t v = 0; v < vectors; v++) {
@@ -40,7 +36,7 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                             sum[c][v] = (vec){0};
                         }
                     }
-                    const size_t room = (CHAIN_PRODUCTS - products + taps - 1) / taps;
+                    const size_t room = (UC_CHAIN_PRODUCTS - products + taps - 1) / taps;
                     some = left < room ? left : room;
                     products += some * taps;
                 }
@@ -152,7 +148,7 @@ static void NAME(conv)(const uc_conv_run *run) {
             const size_t size = smaller + (p < larger),
                          each = size <= 3 || vectors < 2 ? vectors : 2;
             NAME(conv_block_function) *const block =
-                NAME(conv_blocks)[products > CHAIN_PRODUCTS][each / 2][size - 1];
+                NAME(conv_blocks)[products > UC_CHAIN_PRODUCTS][each / 2][size - 1];
             for (size_t v = 0; v < vectors; v += each)
                 block(run, x + v * LANES, weights, bias, y + v * LANES);
             weights += size * products;

@@ -38,6 +38,13 @@ typedef struct uc_finish {
     bool centred;                /* layernorm_channel: the channels' mean is 0 already */
 } uc_finish;
 
+/* Sums of about this many products are added up apart, so that the error of a long sum grows with
+ * the number of its parts, not of its terms. */
+#define UC_CHAIN_PRODUCTS 256
+
+/* The same at points, where rounding errors are multiplied. */
+#define UC_POINT_PRODUCTS 16
+
 /* The lanes of one phase of some rows, for a range of channels: for each channel c and lane j
  *     y[c][j] = bias[c] + sum over taps (td, th, tw) and ci of
  *               w[c][td][th][ci][tw] * x[ci * x_channel - td * x_depth - th * x_row - tw + j] */
@@ -54,6 +61,55 @@ typedef struct uc_conv_run {
     size_t source,
         in_columns; /* exact: the column that tap 0 of lane 0 reads, and how many exist */
 } uc_conv_run;
+
+/* Sums of a few rows, each times a number: for each o of count and each lane i
+ *     out[o][i] = sum over t of factor[t] * in[t][o][i]
+ * Lanes are rounded up to whole vectors. */
+#define UC_COMBINE_TERMS 5
+typedef struct uc_combine {
+    size_t terms;
+    const void *in[UC_COMBINE_TERMS];
+    double factor[UC_COMBINE_TERMS];
+    void *out;
+    size_t count, in_step, out_step, lanes;
+} uc_combine;
+
+/* From the products at points to outputs, by the points. PLAIN: there are none, the products are
+ * the outputs. */
+typedef enum uc_points {
+    UC_POINTS_PLAIN,
+    UC_POINTS_3, /* +-1, infinity */
+    UC_POINTS_4, /* 0, +-1, infinity */
+    UC_POINTS_5, /* 0, +-UC_POINT_A, +-UC_POINT_B */
+    UC_POINTS_5_WITHOUT_0
+} uc_points;
+
+#define UC_POINT_A 0.75
+#define UC_POINT_B 2.5
+
+/* For each o of count and each lane i
+ *     out[j][o][i] = bias[o] + sum over p of (point p to the power of j) * in[p][o][i]
+ * where infinity's product counts for the last output alone. Lanes are whole vectors. */
+typedef struct uc_interpolate {
+    uc_points points;
+    size_t outputs;
+    const void *in;
+    void *out;
+    size_t in_point, out_output; /* from one point, or output, to the next */
+    size_t count, in_step, out_step, lanes;
+    const void *bias; /* NULL: none */
+} uc_interpolate;
+
+/* Products of a panel of channels at some points: for each point p, channel c and lane i
+ *     m[p][c][i] = sum over segments s and ci of u[p][s][ci][c] * v[panel[p][s] + ci * v_step + i]
+ */
+typedef struct uc_multiply {
+    const void *v, *u;
+    size_t v_step;
+    void *m;
+    const size_t *panel; /* in reals */
+    size_t points, segments, in_channels, rows, lanes;
+} uc_multiply;
 
 typedef struct uc_kernels {
     const char *name;
@@ -73,6 +129,15 @@ typedef struct uc_kernels {
      * makes. */
     void (*conv)(const uc_conv_run *run);
     void (*conv_exact)(const uc_conv_run *run);
+
+    /* The Winograd convolution. split: columns from `first` on, zeros where there are none, to
+     * planes of every so-many-th: lane j of plane p is column first + j * planes + p. Whether none
+     * is NaN or larger than the limit. */
+    void (*combine)(const uc_combine *combine);
+    void (*interpolate)(const uc_interpolate *interpolate);
+    void (*multiply)(const uc_multiply *multiply);
+    bool (*split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, double limit,
+                  void *to, size_t plane_step);
 
     /* ELEMENT, CHANNEL and EVERYTHING ops: in place, but sum_channel leaves one channel. */
     void (*finish[UC_OP_COUNT])(const uc_finish *finish, const uc_rows *rows);

@@ -232,21 +232,36 @@ INLINE size_t NAME(fold_pairs)(vec (*fold)(vec, vec), REAL share, const REAL *fr
     return o;
 }
 
+/* Where windows are whole phases, lanes stay lanes: of all rows at once. */
+INLINE void NAME(fold_phases)(vec (*fold)(vec, vec), size_t window, REAL share, const REAL *from,
+                              size_t from_step, REAL *to, size_t lanes) {
+    for (size_t i = 0; i < lanes; i += LANES) {
+        vec folded = load_vector(from + i);
+        for (size_t e = 1; e < window; e++)
+            folded = fold(folded, load_vector(from + e * from_step + i));
+        store_vector(to + i, folded * share);
+    }
+}
+
 INLINE void NAME(fold)(vec (*fold)(vec, vec), size_t window, REAL share, const uc_rows *in,
                        const uc_rows *out) {
-    for (size_t c = 0; c < in->channels; c++)
+    for (size_t c = 0; c < in->channels; c++) {
+        const REAL *channel = (const REAL *)in->reals + c * in->lanes;
+        REAL *made = (REAL *)out->reals + c * out->lanes;
+        if (window * out->phases == in->phases && in->pitch == out->pitch &&
+            in->phase_step >= out->phase_step) {
+            for (size_t e = 0; e < out->phases; e++) {
+                const REAL *first = channel + e * window * in->phase_step;
+                REAL *to = made + e * out->phase_step;
+                NAME(fold_phases)(fold, window, share, first, in->phase_step, to, out->phase_step);
+            }
+            continue;
+        }
         for (size_t r = 0; r < out->rows; r++) {
-            const REAL *from = (const REAL *)in->reals + c * in->lanes + r * in->pitch;
-            REAL *to = (REAL *)out->reals + c * out->lanes + r * out->pitch;
+            const REAL *from = channel + r * in->pitch;
+            REAL *to = made + r * out->pitch;
             size_t o = 0;
-            if (window == in->phases) /* the phases of a lane are a window */
-                for (; o + LANES <= out->columns; o += LANES) {
-                    vec folded = load_vector(from + o);
-                    for (size_t e = 1; e < window; e++)
-                        folded = fold(folded, load_vector(from + e * in->phase_step + o));
-                    store_vector(to + o, folded * share);
-                }
-            else if (window == 2 && in->phases == 1)
+            if (window == 2 && in->phases == 1)
                 o = NAME(fold_pairs)(fold, share, from, to, out->columns);
             /* The rest goes column by column, wherever its phases are. */
             size_t e = o * window % in->phases, lane = o * window / in->phases;
@@ -263,6 +278,7 @@ INLINE void NAME(fold)(vec (*fold)(vec, vec), size_t window, REAL share, const u
                 to[o] = folded[0] * share;
             }
         }
+    }
 }
 
 static void NAME(merge_avgpool)(void *into, size_t into_step, const void *from, size_t from_step,

@@ -6,6 +6,8 @@
 
 #include "conv.inc.c"
 
+#include "winograd.inc.c"
+
 #include "ops.inc.c"
 
 #include "table.inc.c"
@@ -32,7 +34,11 @@
 #undef PIN
 #undef load_vector
 #undef store_vector
-#undef store_zipped
+#undef EACH_LANE
+#undef PAIR_OF
+#undef TWO_OF_3
+#undef ALL_3
+#undef PAIRS_OF_3
 #undef splat
 #undef choose
 #undef MINMAX
@@ -59,7 +65,6 @@
 #undef NEAR_CENTRE
 /* conv.inc.c */
 #undef WIDEST
-#undef CHAIN_PRODUCTS
 /* ops.inc.c */
 #undef FOR_EACH_CHANNEL
 #undef FOR_EACH_VECTOR

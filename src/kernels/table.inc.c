@@ -28,17 +28,38 @@ static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t
     }
 }
 
+/* Whole vectors of 2, 4 or 6 phases, zipped; `phases` and `stream` are constants where this is
+ * expanded. Returns how many lanes it took. */
+INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const REAL *from,
+                                size_t phase_step, REAL *to, size_t lanes) {
+    size_t j = 0;
+    for (; j + LANES <= lanes; j += LANES) {
+        vec v[6];
+        UNROLL for (size_t e = 0; e < phases; e++) v[e] = load_vector(from + e * phase_step + j);
+        if (phases == 2)
+            NAME(put_zipped_2)(to + j * phases, v[0], v[1], stream);
+        else if (phases == 4)
+            NAME(put_zipped_4)(to + j * phases, v, stream);
+        else
+            NAME(put_zipped_6)(to + j * phases, v, stream);
+    }
+    return j;
+}
+
 /* Some columns of a row, their phases zipped, into `to`. Streamed where that is worth it. */
 INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL *to, size_t columns,
                       bool stream) {
-    const size_t pairs = phases == 2 ? columns / 2 : 0;
+    const size_t lanes = columns / phases;
     size_t j = 0;
-    if (stream)
-        for (; j + LANES <= pairs; j += LANES)
-            store_zipped(to + 2 * j, load_vector(from + j), load_vector(from + phase_step + j),
-                         true);
-    for (; j + LANES <= pairs; j += LANES)
-        store_zipped(to + 2 * j, load_vector(from + j), load_vector(from + phase_step + j), false);
+    if (phases == 2)
+        j = stream ? NAME(zip_vectors)(2, true, from, phase_step, to, lanes)
+                   : NAME(zip_vectors)(2, false, from, phase_step, to, lanes);
+    else if (phases == 4)
+        j = stream ? NAME(zip_vectors)(4, true, from, phase_step, to, lanes)
+                   : NAME(zip_vectors)(4, false, from, phase_step, to, lanes);
+    else if (phases == 6)
+        j = stream ? NAME(zip_vectors)(6, true, from, phase_step, to, lanes)
+                   : NAME(zip_vectors)(6, false, from, phase_step, to, lanes);
     for (size_t e = 0; e < phases; e++)
         for (size_t i = j * phases + e, lane = j; i < columns; i += phases, lane++)
             to[i] = from[e * phase_step + lane];
@@ -113,6 +134,10 @@ const uc_kernels TABLE = {
     .store = NAME(store),
     .conv = NAME(conv),
     .conv_exact = NAME(conv_exact),
+    .combine = NAME(combine),
+    .interpolate = NAME(interpolate),
+    .multiply = NAME(multiply),
+    .split = NAME(split),
     .finish =
         {
 #define OP(name, needs, arguments) FINISH_##needs(name),

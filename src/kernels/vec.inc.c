@@ -95,42 +95,89 @@ INLINE void NAME(stream_vector)(REAL *to, vec v) {
 /* The lanes of a and b in turn: of their first halves, and of their second ones; and the way back.
  */
 #if LANE_COUNT == 2
+#define EACH_LANE(index, first) index(first), index((first) + 1)
 #define ZIP_FIRST 0, 2
 #define ZIP_SECOND 1, 3
 #define EVEN_LANES 0, 2
 #define ODD_LANES 1, 3
 #elif LANE_COUNT == 4
+#define EACH_LANE(index, first)                                                                    \
+    index(first), index((first) + 1), index((first) + 2), index((first) + 3)
 #define ZIP_FIRST 0, 4, 1, 5
 #define ZIP_SECOND 2, 6, 3, 7
 #define EVEN_LANES 0, 2, 4, 6
 #define ODD_LANES 1, 3, 5, 7
 #elif LANE_COUNT == 8
+#define EACH_LANE(index, first)                                                                    \
+    index(first), index((first) + 1), index((first) + 2), index((first) + 3), index((first) + 4),  \
+        index((first) + 5), index((first) + 6), index((first) + 7)
 #define ZIP_FIRST 0, 8, 1, 9, 2, 10, 3, 11
 #define ZIP_SECOND 4, 12, 5, 13, 6, 14, 7, 15
 #define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14
 #define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15
 #elif LANE_COUNT == 16
+#define EACH_LANE(index, first)                                                                    \
+    index(first), index((first) + 1), index((first) + 2), index((first) + 3), index((first) + 4),  \
+        index((first) + 5), index((first) + 6), index((first) + 7), index((first) + 8),            \
+        index((first) + 9), index((first) + 10), index((first) + 11), index((first) + 12),         \
+        index((first) + 13), index((first) + 14), index((first) + 15)
 #define ZIP_FIRST 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define ZIP_SECOND 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 #endif
 
-INLINE void NAME(store_zipped)(REAL *to, vec a, vec b, bool stream) {
-    const vec first = __builtin_shufflevector(a, b, ZIP_FIRST),
-              second = __builtin_shufflevector(a, b, ZIP_SECOND);
-    if (stream) {
-        NAME(stream_vector)(to, first);
-        NAME(stream_vector)(to + LANES, second);
-    } else {
-        NAME(store_vector)(to, first);
-        NAME(store_vector)(to + LANES, second);
-    }
+/* Stores a vector, past the caches or not. */
+INLINE void NAME(put_vector)(REAL *to, vec v, bool stream) {
+    if (stream)
+        NAME(stream_vector)(to, v);
+    else
+        NAME(store_vector)(to, v);
+}
+
+/* The lanes of 2, 4 or 6 vectors in turn. */
+INLINE void NAME(put_zipped_2)(REAL *to, vec a, vec b, bool stream) {
+    NAME(put_vector)(to, __builtin_shufflevector(a, b, ZIP_FIRST), stream);
+    NAME(put_vector)(to + LANES, __builtin_shufflevector(a, b, ZIP_SECOND), stream);
+}
+
+INLINE void NAME(put_zipped_4)(REAL *to, const vec v[4], bool stream) {
+    NAME(put_zipped_2)
+    (to, __builtin_shufflevector(v[0], v[2], ZIP_FIRST),
+     __builtin_shufflevector(v[1], v[3], ZIP_FIRST), stream);
+    NAME(put_zipped_2)
+    (to + 2 * LANES, __builtin_shufflevector(v[0], v[2], ZIP_SECOND),
+     __builtin_shufflevector(v[1], v[3], ZIP_SECOND), stream);
+}
+
+/* Of three vectors of pairs, pairs in turn: lane q of the result, first from a and b, then from
+ * those and c. */
+#define PAIR_OF(q) ((q) / 6 * 2 + (q) % 2)
+#define TWO_OF_3(q) ((q) / 2 % 3 == 2 ? -1 : (q) / 2 % 3 * LANE_COUNT + PAIR_OF(q))
+#define ALL_3(q) ((q) / 2 % 3 == 2 ? LANE_COUNT + PAIR_OF(q) : (q) % LANE_COUNT)
+#define PAIRS_OF_3(k, a, b, c)                                                                     \
+    __builtin_shufflevector(__builtin_shufflevector(a, b, EACH_LANE(TWO_OF_3, (k)*LANE_COUNT)), c, \
+                            EACH_LANE(ALL_3, (k)*LANE_COUNT))
+
+INLINE void NAME(put_pairs_3)(REAL *to, vec a, vec b, vec c, bool stream) {
+    NAME(put_vector)(to, PAIRS_OF_3(0, a, b, c), stream);
+    NAME(put_vector)(to + LANES, PAIRS_OF_3(1, a, b, c), stream);
+    NAME(put_vector)(to + 2 * LANES, PAIRS_OF_3(2, a, b, c), stream);
+}
+
+INLINE void NAME(put_zipped_6)(REAL *to, const vec v[6], bool stream) {
+    NAME(put_pairs_3)
+    (to, __builtin_shufflevector(v[0], v[1], ZIP_FIRST),
+     __builtin_shufflevector(v[2], v[3], ZIP_FIRST), __builtin_shufflevector(v[4], v[5], ZIP_FIRST),
+     stream);
+    NAME(put_pairs_3)
+    (to + 3 * LANES, __builtin_shufflevector(v[0], v[1], ZIP_SECOND),
+     __builtin_shufflevector(v[2], v[3], ZIP_SECOND),
+     __builtin_shufflevector(v[4], v[5], ZIP_SECOND), stream);
 }
 
 #define load_vector NAME(load_vector)
 #define store_vector NAME(store_vector)
-#define store_zipped NAME(store_zipped)
 #define splat NAME(splat)
 #define choose NAME(choose)
 #define lesser NAME(lesser)

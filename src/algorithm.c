@@ -1,0 +1,214 @@
+/* Which way to fill tiles: what the caller or the environment says, else what should be quicker.
+ * Called by plan.c. */
+#include "algorithm.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "status.h"
+
+/* Below this much work, planning takes longer than Winograd could save. */
+#define FLOPS_FOR_WINOGRAD 4e6
+
+/* Rounding errors may be this much larger than those of one sum over all products (the variance).
+ */
+#define MOST_ERROR 0.7
+
+/* Sums at points are rounded on the way in and out too: as if they had this many products more. */
+#define ROUNDINGS 3
+
+/* What the rows of one phase may take. */
+#define ROWS_BYTES ((size_t)1 << 20)
+
+/* What the transformed weights may take. */
+#define WEIGHTS_BYTES ((size_t)64 << 20)
+
+/* What the caller asks for. Failing that the environment, which is a wish: where the chain does not
+ * allow Winograd, it is direct. */
+static uc_status read_algorithm(uc_algorithm *asked, bool *wished) {
+    const char *named = getenv("UPCONV_ALGORITHM");
+    *wished = false;
+    if (*asked != UC_ALGORITHM_AUTO || !named || !*named || !strcmp(named, "auto"))
+        return UC_OK;
+    if (!strcmp(named, "direct"))
+        *asked = UC_ALGORITHM_DIRECT;
+    else if (!strcmp(named, "winograd"))
+        *wished = true;
+    else
+        return uc_fail(UC_UNSUPPORTED,
+                       "UPCONV_ALGORITHM must be auto, direct or winograd (got '%.40s')", named);
+    return UC_OK;
+}
+
+/* Everything that is known before the numbers of outputs are. */
+typedef struct search {
+    const uc_plan *plan;
+    const uc_stage *conv;
+    size_t window[UC_SPACE],
+        space[UC_SPACE];                     /* of the pool behind the convolution; what it needs */
+    uc_toom toom[UC_SPACE][UC_TOOM_OUTPUTS]; /* by outputs - 1 */
+    const char *reason[UC_SPACE][UC_TOOM_OUTPUTS]; /* why there is none */
+} search;
+
+/* The pool behind the convolution, if any. NULL, or why rows of blocks can't serve the chain. */
+static const char *find_pool(const uc_chain *chain, size_t window[UC_SPACE]) {
+    size_t pools = 0;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        window[i] = 1;
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW) {
+            if (pools++)
+                return "there is more than one pool behind the convolution";
+            memcpy(window, chain->stage[s].window, sizeof chain->stage[s].window);
+        }
+    return NULL;
+}
+
+/* Plans a dimension with a number of outputs. NULL, or why it can't be. */
+static const char *plan_dimension(search *s, size_t dimension, size_t outputs) {
+    const uc_axis axis = uc_axis_of(s->conv, dimension);
+    uc_toom *toom = &s->toom[dimension][outputs - 1];
+    const char *reason = uc_toom_plan(&axis, outputs, toom);
+    if (reason)
+        return reason;
+    if (uc_toom_tile(toom) % s->window[dimension])
+        return "the pool's windows are not parts of tiles";
+    if ((outputs > 1 || dimension == 2) && uc_toom_tile(toom) > s->space[dimension])
+        return "a tile is larger than the output";
+    if (outputs > 1 && axis.kernel <= axis.stride && s->window[dimension] == 1)
+        return "a dimension has phases of one tap alone";
+    return NULL;
+}
+
+/* The variance of rounding errors beside that of one sum over taps and channels: a sum of n
+ * products has about n / 2 times that of one rounding. */
+static double relative_error(const search *s, const uc_winograd *w) {
+    double error = 1, taps = 1;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        error *= w->dim[i]->error;
+        taps *= (double)s->conv->conv.kernel[i] / (double)s->conv->conv.stride[i];
+    }
+    const double in_channels = (double)s->conv->in.channels;
+    return error * (fmin(in_channels, UC_POINT_PRODUCTS) / 2 + ROUNDINGS) /
+           (in_channels * taps / 2 + 1);
+}
+
+/* Tries so many outputs a tile. NULL, or what is in the way. */
+static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], uc_winograd *w,
+                               double *cost) {
+    const size_t bytes = s->plan->kernels->real_bytes;
+    bool fewer = false;
+    *w = (uc_winograd){.kernels = s->plan->kernels, .conv = s->conv};
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        if (s->reason[i][outputs[i] - 1])
+            return s->reason[i][outputs[i] - 1];
+        w->dim[i] = &s->toom[i][outputs[i] - 1];
+        fewer = fewer || (outputs[i] > 1 && s->conv->conv.kernel[i] > s->conv->conv.stride[i]);
+    }
+    if (!fewer)
+        return "no dimension has phases of 2 or 3 taps";
+    if (relative_error(s, w) > MOST_ERROR)
+        return "rounding errors would grow too much";
+    uc_blocks blocks;
+    uc_winograd_blocks(w, s->space, &blocks);
+    if (blocks.lanes * uc_toom_tile(w->dim[2]) >
+        ROWS_BYTES / bytes / (outputs[0] * outputs[1] * s->conv->out.channels))
+        return "the rows of a block don't fit the cache";
+    size_t weights;
+    if (!uc_winograd_weights(w, &weights) || weights > WEIGHTS_BYTES / bytes)
+        return "the transformed weights would be too large";
+    *cost = uc_winograd_cost(w, &blocks);
+    return NULL;
+}
+
+/* The outputs a tile that cost least. NULL, or why there are none. */
+static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_cost) {
+    const char *reason = find_pool(&s->plan->chain, s->window);
+    if (reason)
+        return reason;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        s->space[i] = s->conv->out.size[i] / s->window[i] * s->window[i];
+        for (size_t outputs = 1; outputs <= UC_TOOM_OUTPUTS; outputs++)
+            s->reason[i][outputs - 1] = plan_dimension(s, i, outputs);
+    }
+    *best_cost = INFINITY;
+    size_t outputs[UC_SPACE];
+    for (outputs[0] = 1; outputs[0] <= UC_TOOM_OUTPUTS; outputs[0]++)
+        for (outputs[1] = 1; outputs[1] <= UC_TOOM_OUTPUTS; outputs[1]++)
+            for (outputs[2] = 1; outputs[2] <= UC_TOOM_OUTPUTS; outputs[2]++) {
+                uc_winograd w;
+                double cost;
+                const char *why = try_outputs(s, outputs, &w, &cost);
+                if (why && *best_cost == INFINITY)
+                    reason = why;
+                if (!why && cost < *best_cost) {
+                    *best_cost = cost;
+                    memcpy(best, outputs, sizeof outputs);
+                }
+            }
+    return *best_cost == INFINITY ? reason : NULL;
+}
+
+/* Keeps the transforms for these outputs, and plain ones. */
+static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_weight) {
+    plan->tooms = uc_alloc(2 * UC_SPACE * sizeof *plan->tooms);
+    if (!plan->tooms)
+        return UC_NO_MEMORY;
+    const double largest = plan->kernels->real_bytes == sizeof(double) ? DBL_MAX : FLT_MAX;
+    plan->limit = largest / (double)s->conv->in.channels;
+    for (size_t t = 0; t < 2; t++) {
+        plan->transforms[t] = (uc_winograd){.kernels = plan->kernels, .conv = s->conv};
+        for (size_t i = 0; i < UC_SPACE; i++) {
+            uc_toom *toom = &plan->tooms[t * UC_SPACE + i];
+            *toom = s->toom[i][t ? 0 : plan->outputs[i] - 1];
+            plan->transforms[t].dim[i] = toom;
+            if (!t)
+                plan->limit /= toom->gain;
+        }
+    }
+    if (largest_weight > 1) /* weights below 1 don't make the combined inputs smaller */
+        plan->limit /= largest_weight;
+    return UC_OK;
+}
+
+/* What the direct convolution costs for one batch item, in multiply-adds of a vector. */
+static double direct_cost(const uc_plan *plan) {
+    const double batch_size = (double)(plan->chain.batch_size ? plan->chain.batch_size : 1);
+    return uc_chain_flops(&plan->chain) / 2 / batch_size / (double)plan->kernels->vector_lanes *
+           1.12;
+}
+
+uc_status uc_algorithm_choose(uc_plan *plan, uc_algorithm asked, double largest_weight) {
+    bool wished;
+    uc_status status = read_algorithm(&asked, &wished);
+    if (status != UC_OK)
+        return status;
+    const bool automatic = asked == UC_ALGORITHM_AUTO && !wished;
+    if (asked == UC_ALGORITHM_DIRECT)
+        plan->why_direct = "it was not asked for";
+    else if (!isfinite(largest_weight))
+        plan->why_direct = "some weights are not finite";
+    else if (automatic && uc_chain_flops(&plan->chain) < FLOPS_FOR_WINOGRAD)
+        plan->why_direct = "there is little to compute";
+    if (!plan->why_direct) {
+        search *s = uc_alloc(sizeof *s);
+        if (!s)
+            return UC_NO_MEMORY;
+        s->plan = plan;
+        s->conv = &plan->chain.stage[plan->chain.conv_stage];
+        double cost = 0;
+        plan->why_direct = find_outputs(s, plan->outputs, &cost);
+        if (!plan->why_direct && automatic && cost > direct_cost(plan))
+            plan->why_direct = "it would not be quicker";
+        if (!plan->why_direct)
+            status = keep_transforms(plan, s, largest_weight);
+        free(s);
+    }
+    plan->winograd = !plan->why_direct;
+    if (asked == UC_ALGORITHM_WINOGRAD && plan->why_direct)
+        return uc_fail(UC_UNSUPPORTED, "winograd can't be used here: %s", plan->why_direct);
+    return status;
+}

@@ -1,0 +1,642 @@
+/* The Winograd convolution: weights, blocks, and how a block is filled.
+ * Called by plan.c and pack.c (weights) and by tile.c (blocks). */
+#include "winograd.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+/* What the combined inputs of a chunk may take: they are read again for every panel of channels,
+ * and should stay in a core's L2 beside the rows that are made. */
+#define INPUT_BYTES ((size_t)192 << 10)
+
+/* ---- Weights ---- */
+
+/* Products of all points of a phase, in segments. */
+static size_t phase_products(const uc_toom_phase *phase) {
+    return phase->points * phase->segments;
+}
+
+/* Products of one (d, h) phase for one input and one output channel. */
+static size_t pair_products(const uc_winograd *w, size_t d, size_t h) {
+    size_t along_width = 0;
+    for (size_t e = 0; e < w->dim[2]->stride; e++)
+        along_width += phase_products(&w->dim[2]->phase[e]);
+    return phase_products(&w->dim[0]->phase[d]) * phase_products(&w->dim[1]->phase[h]) *
+           along_width;
+}
+
+/* Where the weights of a (d, h) phase start, in reals. */
+static size_t pair_offset(const uc_winograd *w, size_t d, size_t h) {
+    size_t products = 0;
+    for (size_t i = 0; i < d * w->dim[1]->stride + h; i++)
+        products += pair_products(w, i / w->dim[1]->stride, i % w->dim[1]->stride);
+    return products * w->conv->in.channels * w->conv->out.channels;
+}
+
+bool uc_winograd_weights(const uc_winograd *w, size_t *elems) {
+    *elems = 0;
+    for (size_t d = 0; d < w->dim[0]->stride; d++)
+        for (size_t h = 0; h < w->dim[1]->stride; h++)
+            *elems += pair_products(w, d, h);
+    return uc_size_mul(elems, w->conv->in.channels) && uc_size_mul(elems, w->conv->out.channels);
+}
+
+size_t uc_winograd_scratch_bytes(const uc_stage *conv) {
+    const size_t *kernel = conv->conv.kernel;
+    return conv->out.channels * (kernel[1] * kernel[2] * (kernel[0] + 1) + kernel[2] + 1) *
+           sizeof(double);
+}
+
+/* to = sum over the taps of a phase of weight * from, `count` numbers at a time. The phase's taps
+ * lie `stride` steps apart. */
+static void transform(const double *weight, size_t taps, const double *from, size_t step,
+                      double *to, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        to[i] = weight[0] * from[i];
+    for (size_t t = 1; t < taps; t++)
+        if (weight[t] != 0)
+            for (size_t i = 0; i < count; i++)
+                to[i] += weight[t] * from[t * step + i];
+}
+
+/* One segment of one point along a dimension, and where its phase's first tap is in the kernel. */
+typedef struct segment {
+    const double *weight;
+    size_t taps, tap;
+} segment;
+
+static segment segment_of(const uc_winograd *w, size_t dimension, size_t phase, size_t number) {
+    const uc_toom_phase *p = &w->dim[dimension]->phase[phase];
+    return (segment){p->weight[number / p->segments][number % p->segments], p->taps,
+                     (phase + w->conv->conv.padding[dimension]) % w->dim[dimension]->stride};
+}
+
+/* Rounds one product's weights of all output channels to their places, panel by panel. `number` of
+ * `products` is the product's place in a panel. */
+static void store_weights(const uc_winograd *w, const double *from, char *weights, size_t products,
+                          size_t number, size_t in_channel) {
+    const size_t channels = w->conv->out.channels, in_channels = w->conv->in.channels;
+    const size_t panels = uc_panel_count(channels, w->kernels->panel);
+    for (size_t p = 0; p < panels; p++) {
+        const size_t begin = uc_panel_begin(channels, panels, p),
+                     size = uc_panel_begin(channels, panels, p + 1) - begin;
+        const size_t at =
+            begin * products * in_channels + (number * in_channels + in_channel) * size;
+        if (w->kernels->real_bytes == sizeof(float))
+            for (size_t c = 0; c < size; c++)
+                ((float *)(void *)weights)[at + c] = (float)from[begin + c];
+        else
+            memcpy((double *)(void *)weights + at, from + begin, size * sizeof *from);
+    }
+}
+
+void uc_winograd_place(const uc_winograd *w, size_t in_channel, const void *reals, void *weights,
+                       double *scratch) {
+    const size_t channels = w->conv->out.channels, *kernel = w->conv->conv.kernel;
+    const size_t width = kernel[2] * channels, plane = kernel[1] * width;
+    double *taps = scratch, *by_depth = taps + kernel[0] * plane, *by_height = by_depth + plane,
+           *by_width = by_height + width;
+    const size_t tap_count = kernel[0] * kernel[1] * kernel[2];
+    for (size_t c = 0; c < channels; c++)
+        for (size_t t = 0; t < tap_count; t++)
+            taps[t * channels + c] = w->kernels->real_bytes == sizeof(float)
+                                         ? ((const float *)reals)[c * tap_count + t]
+                                         : ((const double *)reals)[c * tap_count + t];
+
+    for (size_t d = 0; d < w->dim[0]->stride; d++)
+        for (size_t i = 0; i < phase_products(&w->dim[0]->phase[d]); i++) {
+            const segment depth = segment_of(w, 0, d, i);
+            transform(depth.weight, depth.taps, taps + depth.tap * plane, w->dim[0]->stride * plane,
+                      by_depth, plane);
+            for (size_t h = 0; h < w->dim[1]->stride; h++) {
+                const size_t products = pair_products(w, d, h);
+                const size_t points = w->dim[1]->phase[h].points,
+                             segments = w->dim[1]->phase[h].segments;
+                char *to = (char *)weights + pair_offset(w, d, h) * w->kernels->real_bytes;
+                for (size_t j = 0; j < points * segments; j++) {
+                    const segment height = segment_of(w, 1, h, j);
+                    transform(height.weight, height.taps, by_depth + height.tap * width,
+                              w->dim[1]->stride * width, by_height, width);
+                    size_t before = 0;
+                    for (size_t e = 0; e < w->dim[2]->stride; e++) {
+                        const uc_toom_phase *along = &w->dim[2]->phase[e];
+                        const size_t depth_segments = w->dim[0]->phase[d].segments;
+                        for (size_t k = 0; k < phase_products(along); k++) {
+                            const segment column = segment_of(w, 2, e, k);
+                            transform(column.weight, column.taps, by_height + column.tap * channels,
+                                      w->dim[2]->stride * channels, by_width, channels);
+                            /* points d, h, w outside, their segments d, h, w inside */
+                            const size_t point =
+                                (i / depth_segments * points + j / segments) * along->points +
+                                k / along->segments;
+                            const size_t within =
+                                (i % depth_segments * segments + j % segments) * along->segments +
+                                k % along->segments;
+                            const size_t number =
+                                before + point * depth_segments * segments * along->segments +
+                                within;
+                            store_weights(w, by_width, to, products, number, in_channel);
+                        }
+                        before += phase_products(&w->dim[0]->phase[d]) * points * segments *
+                                  phase_products(along);
+                    }
+                }
+            }
+        }
+}
+
+/* ---- Blocks ---- */
+
+static size_t round_up(size_t count, size_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
+
+/* Rows of combined inputs that the largest (d, h) phase reads. */
+static size_t most_panels(const uc_winograd *w) {
+    size_t panels = w->dim[2]->rows;
+    for (size_t i = 0; i < 2; i++) {
+        size_t most = 0;
+        for (size_t e = 0; e < w->dim[i]->stride; e++)
+            most = w->dim[i]->phase[e].rows > most ? w->dim[i]->phase[e].rows : most;
+        panels *= most;
+    }
+    return panels;
+}
+
+/* Reals of a chunk's buffers, in the order in which scratch_of() hands them out. */
+typedef struct scratch {
+    size_t inputs, by_depth, by_height; /* combined inputs; on the way, along depth and height */
+    size_t by_point[UC_SPACE];          /* products, and combined along width and height */
+    size_t total;
+} scratch;
+
+static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
+    const size_t in_channels = w->conv->in.channels, panel = w->kernels->panel;
+    const uc_toom *const *dim = w->dim;
+    scratch s;
+    s.inputs = most_panels(w) * in_channels * b->chunk;
+    s.by_height = in_channels * dim[2]->outputs * b->span;
+    s.by_depth = s.by_height * (dim[1]->window + 1);
+    const size_t values = panel * b->chunk;
+    s.by_point[2] = UC_TOOM_POINTS * values;
+    s.by_point[1] = UC_TOOM_POINTS * dim[2]->outputs * values;
+    s.by_point[0] = UC_TOOM_POINTS * dim[1]->outputs * dim[2]->outputs * values;
+    s.total = s.inputs + s.by_depth + s.by_height;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        s.total += s.by_point[i];
+    return s;
+}
+
+void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
+    const size_t vector = w->kernels->vector_lanes;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        b->tiles[i] = (space[i] - 1) / uc_toom_tile(w->dim[i]) + 1;
+    const size_t fit = INPUT_BYTES / w->kernels->real_bytes / most_panels(w) /
+                       w->conv->in.channels / (2 * vector) * (2 * vector);
+    const size_t most = fit ? fit : 2 * vector;
+    /* Narrow rows share vectors, as many as waste the fewest lanes; a last single vector has too
+     * few accumulators to hide the latency of a multiply-add. */
+    b->tile_rows = 1;
+    double best = 0;
+    for (size_t rows = 1; rows <= b->tiles[1]; rows++) {
+        const size_t lanes = (rows - 1) * b->tiles[2] + round_up(b->tiles[2], vector);
+        if (rows > 1 && round_up(lanes, vector) > most)
+            break;
+        const size_t vectors = (rows * b->tiles[2] - 1) / vector + 1;
+        const double used = (double)(rows * b->tiles[2]) /
+                            ((double)(vectors / 2 * 2) + 1.4 * (double)(vectors % 2));
+        if (used > best * 1.02) {
+            best = used;
+            b->tile_rows = rows;
+        }
+    }
+    b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
+    b->lanes = round_up((b->tile_rows - 1) * b->tiles[2] + round_up(b->tiles[2], vector), vector);
+    b->chunk = b->lanes;
+    if (b->lanes > most) {
+        const size_t chunks = (b->lanes - 1) / most + 1;
+        b->chunk = round_up((b->lanes - 1) / chunks + 1, 2 * vector);
+    }
+    const size_t reach = (w->dim[2]->window - 1) / w->dim[2]->outputs,
+                 row = round_up(b->tiles[2], vector);
+    b->span = round_up((b->tile_rows > 1 ? row : b->chunk) + reach, vector);
+    b->plane_step = round_up(row + reach, vector);
+    b->scratch_elems = scratch_of(w, b).total;
+}
+
+double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
+    size_t weights;
+    if (!uc_winograd_weights(w, &weights))
+        return 0; /* there is no such plan */
+    return 2 * (double)weights * (double)b->lanes * (double)b->tiles[0] * (double)b->groups;
+}
+
+double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
+    const double in_channels = (double)w->conv->in.channels,
+                 out_channels = (double)w->conv->out.channels;
+    const double vectors = (double)b->lanes / (double)w->kernels->vector_lanes *
+                           (double)b->tiles[0] * (double)b->groups;
+    double products = 0, made = 0, read = 0;
+    for (size_t d = 0; d < w->dim[0]->stride; d++)
+        for (size_t h = 0; h < w->dim[1]->stride; h++) {
+            const uc_toom_phase *depth = &w->dim[0]->phase[d], *height = &w->dim[1]->phase[h];
+            products += (double)pair_products(w, d, h);
+            read += (double)(depth->rows * height->rows * w->dim[2]->rows);
+            for (size_t e = 0; e < w->dim[2]->stride; e++) {
+                const uc_toom_phase *width = &w->dim[2]->phase[e];
+                /* What is combined along width, then height, then depth. */
+                made += (double)(depth->points * height->points *
+                                 (width->points + w->dim[2]->outputs)) +
+                        (double)(depth->points * w->dim[2]->outputs *
+                                 (height->points + w->dim[1]->outputs)) +
+                        (double)(w->dim[2]->outputs * w->dim[1]->outputs *
+                                 (depth->points + w->dim[0]->outputs));
+            }
+        }
+    return vectors * (products * in_channels * out_channels * 1.12 + made * out_channels * 1.6 +
+                      read * in_channels * 5);
+}
+
+/* ---- Filling ---- */
+
+/* A chunk of a block's lanes: of one row of tiles, or all of all rows. */
+typedef struct chunk {
+    const uc_block *block;
+    const uc_toom_phase *depth, *height; /* the phase that is filled */
+    size_t first, lanes;
+    size_t span; /* lanes of the inputs that it reads */
+    char *inputs, *by_depth, *by_height, *by_point[UC_SPACE];
+} chunk;
+
+/* Rows of inputs in planes: from one channel to the next, and from one plane to the next. */
+typedef struct planes {
+    const char *at; /* NULL: all zeros, or outside the input */
+    size_t channel_step, plane_step;
+} planes;
+
+/* One row of the slab from the chunk's first lane on. `tap` counts from the window's first input.
+ */
+static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size_t tile_row) {
+    const uc_block *block = c->block;
+    const uc_toom *const *dim = block->winograd->dim;
+    const size_t tile[2] = {block->depth, block->height + tile_row},
+                 tap[2] = {depth_tap, height_tap};
+    size_t index[2];
+    for (size_t i = 0; i < 2; i++) {
+        const ptrdiff_t input = dim[i]->first + (ptrdiff_t)(tile[i] * dim[i]->outputs + tap[i]);
+        if (input < block->source[i] || input >= block->source[i] + (ptrdiff_t)block->sources[i])
+            return (planes){0};
+        index[i] = (size_t)(input - block->source[i]);
+    }
+    const size_t at = index[0] * block->depth_step + index[1] * block->row_step + c->first;
+    return (planes){(const char *)block->slab + at * block->winograd->kernels->real_bytes,
+                    block->channel_step, block->blocks->plane_step};
+}
+
+/* The sum of rows that a dimension's row stands for: of those there are. A single one is taken as
+ * it is, otherwise the sum goes `to` somewhere. */
+static planes combine_rows(const chunk *c, const uc_terms *terms, const planes *rows, char *to) {
+    const uc_winograd *w = c->block->winograd;
+    uc_combine sum = {.out = to, .lanes = c->span};
+    planes only = {0};
+    for (size_t t = 0; t < terms->count; t++) {
+        const planes *row = &rows[terms->index[t]];
+        if (!row->at)
+            continue;
+        sum.in[sum.terms] = row->at;
+        sum.factor[sum.terms++] = terms->factor[t];
+        only = *row;
+    }
+    if (!sum.terms || (sum.terms == 1 && sum.factor[0] == 1))
+        return only;
+    /* All terms have the same steps: whether a depth is there does not depend on the height. */
+    sum.in_step = only.plane_step;
+    sum.out_step = sum.lanes;
+    sum.count = w->conv->in.channels * w->dim[2]->outputs;
+    w->kernels->combine(&sum);
+    return (planes){to, w->dim[2]->outputs * sum.lanes, sum.lanes};
+}
+
+/* The inputs of all points, for one row of tiles: V[depth][height][width][channel][lane]. */
+static void combine_tile_row(const chunk *c, size_t tile_row) {
+    const uc_winograd *w = c->block->winograd;
+    const uc_toom *const *dim = w->dim;
+    const uc_blocks *blocks = c->block->blocks;
+    const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
+                 outputs = dim[2]->outputs, lane = tile_row * blocks->tiles[2];
+    const size_t by_height_bytes = in_channels * outputs * c->span * bytes;
+    char *to = c->inputs + lane * bytes;
+    for (size_t a = 0; a < c->depth->rows; a++) {
+        planes along_height[UC_TOOM_ROWS];
+        for (size_t h = 0; h < dim[1]->window; h++) {
+            planes along_depth[UC_TOOM_ROWS];
+            for (size_t d = 0; d < dim[0]->window; d++)
+                along_depth[d] = slab_row(c, d, h, tile_row);
+            along_height[h] = combine_rows(c, &dim[0]->row[c->depth->row[a]], along_depth,
+                                           c->by_depth + h * by_height_bytes);
+        }
+        for (size_t b = 0; b < c->height->rows; b++) {
+            const planes rows =
+                combine_rows(c, &dim[1]->row[c->height->row[b]], along_height, c->by_height);
+            for (size_t r = 0; r < dim[2]->rows; r++) {
+                const uc_terms *terms = &dim[2]->row[r];
+                uc_combine sum = {.terms = rows.at ? terms->count : 0,
+                                  .in_step = rows.channel_step,
+                                  .out = to,
+                                  .out_step = c->lanes,
+                                  .count = in_channels,
+                                  .lanes = blocks->tile_rows > 1 ? blocks->tiles[2] : c->lanes};
+                for (size_t t = 0; t < sum.terms; t++) {
+                    const size_t i = terms->index[t];
+                    sum.in[t] = rows.at + (i % outputs * rows.plane_step + i / outputs) * bytes;
+                    sum.factor[t] = terms->factor[t];
+                }
+                w->kernels->combine(&sum);
+                to += in_channels * c->lanes * bytes;
+            }
+        }
+    }
+}
+
+/* Some outputs of the block for a panel of channels: where they go, and which they are. */
+typedef struct target {
+    char *rows; /* of the panel's first channel, at the chunk's first lane */
+    size_t row_set, channel, channels;
+    size_t phase; /* along the width */
+} target;
+
+/* From points along a dimension to outputs (d, h, w), that dimension's being all of them, with the
+ * bias and into place. */
+static void store_outputs(const chunk *c, const target *to, size_t dimension,
+                          const uc_toom_phase *phase, const char *from, size_t step,
+                          const size_t output[UC_SPACE]) {
+    const uc_winograd *w = c->block->winograd;
+    const uc_toom *const *dim = w->dim;
+    const size_t bytes = w->kernels->real_bytes, lanes = c->block->blocks->lanes;
+    w->kernels->interpolate(&(uc_interpolate){
+        .points = phase ? phase->kind : UC_POINTS_PLAIN,
+        .outputs = phase ? dim[dimension]->outputs : 1,
+        .in = from,
+        .in_point = step,
+        .in_step = c->lanes,
+        .out = to->rows + ((output[0] * dim[1]->outputs + output[1]) * to->row_set +
+                           (output[2] * dim[2]->stride + to->phase) * lanes) *
+                              bytes,
+        .out_output = to->row_set * (dimension == 0 ? dim[1]->outputs : 1),
+        .out_step = uc_toom_tile(dim[2]) * lanes,
+        .count = to->channels,
+        .lanes = c->lanes,
+        .bias = (const char *)w->bias + to->channel * bytes});
+}
+
+/* The same with outputs beside each other, `count` reals each. */
+static uc_interpolate along(const uc_toom *dim, const uc_toom_phase *phase, const char *in,
+                            size_t count) {
+    return (uc_interpolate){.points = phase->kind,
+                            .outputs = dim->outputs,
+                            .in = in,
+                            .in_point = count,
+                            .out_output = count,
+                            .count = 1,
+                            .lanes = count};
+}
+
+/* The combined inputs of a row of them: from its first one on. */
+static size_t input_row(const chunk *c, size_t depth_row, size_t height_row) {
+    const uc_winograd *w = c->block->winograd;
+    return (depth_row * c->height->rows + height_row) * w->dim[2]->rows * w->conv->in.channels *
+           c->lanes;
+}
+
+/* What the segments of a row of points read, from the first segment's row on. */
+static void find_panels(const chunk *c, size_t d, size_t h, const uc_toom_phase *width,
+                        size_t *panel) {
+    const uc_winograd *w = c->block->winograd;
+    const size_t first = input_row(c, c->depth->read[d][0], c->height->read[h][0]);
+    for (size_t p = 0; p < width->points; p++)
+        for (size_t i = 0; i < c->depth->segments; i++)
+            for (size_t j = 0; j < c->height->segments; j++)
+                for (size_t k = 0; k < width->segments; k++)
+                    *panel++ = input_row(c, c->depth->read[d][i], c->height->read[h][j]) - first +
+                               width->row[width->read[p][k]] * w->conv->in.channels * c->lanes;
+}
+
+/* The products of one phase along the width for a panel, and the outputs they make: along the width
+ * after each row of points, along the height after each plane of them, along the depth at the end.
+ */
+static void fill_panel(const chunk *c, const target *to, const char *weights) {
+    const uc_winograd *w = c->block->winograd;
+    const uc_toom *const *dim = w->dim;
+    const uc_toom_phase *width = &dim[2]->phase[to->phase];
+    const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels;
+    const size_t values = to->channels * c->lanes, row = dim[2]->outputs * values,
+                 plane = dim[1]->outputs * row;
+    const size_t segments = c->depth->segments * c->height->segments * width->segments;
+    size_t panel[UC_TOOM_POINTS * UC_TOOM_TAPS * UC_TOOM_TAPS * UC_TOOM_TAPS];
+    const bool plain_depth = c->depth->kind == UC_POINTS_PLAIN;
+    /* Made once: this loop is the heart. */
+    uc_multiply multiply = {.v_step = c->lanes,
+                            .u = weights,
+                            .m = c->by_point[2],
+                            .panel = panel,
+                            .points = width->points,
+                            .segments = segments,
+                            .in_channels = in_channels,
+                            .rows = to->channels,
+                            .lanes = c->lanes};
+    uc_interpolate along_width = along(dim[2], width, c->by_point[2], values),
+                   along_height = along(dim[1], c->height, c->by_point[1], row);
+    for (size_t d = 0; d < c->depth->points; d++) {
+        for (size_t h = 0; h < c->height->points; h++) {
+            /* Relative to its first row, all rows of points read the same if they have one segment
+             * each. */
+            if (d + h == 0 || segments > 1)
+                find_panels(c, d, h, width, panel);
+            multiply.v =
+                c->inputs + input_row(c, c->depth->read[d][0], c->height->read[h][0]) * bytes;
+            w->kernels->multiply(&multiply);
+            multiply.u = (const char *)multiply.u +
+                         width->points * segments * in_channels * to->channels * bytes;
+            along_width.out = c->by_point[1] + h * row * bytes;
+            w->kernels->interpolate(&along_width);
+        }
+        along_height.out = c->by_point[0] + d * plane * bytes;
+        if (!plain_depth)
+            w->kernels->interpolate(&along_height);
+        for (size_t k = 0; plain_depth && k < dim[2]->outputs; k++)
+            store_outputs(c, to, 1, c->height, c->by_point[1] + k * values * bytes, row,
+                          (const size_t[]){d, 0, k});
+    }
+    for (size_t i = 0; !plain_depth && i < dim[1]->outputs * dim[2]->outputs; i++)
+        store_outputs(c, to, 0, c->depth, c->by_point[0] + i * values * bytes, plane,
+                      (const size_t[]){0, i / dim[2]->outputs, i % dim[2]->outputs});
+}
+
+/* Calls fill_panel() for every panel and phase along the width. */
+static void fill_chunk(const chunk *c, const char *weights, size_t products, char *rows,
+                       size_t row_set) {
+    const uc_block *block = c->block;
+    const uc_winograd *w = block->winograd;
+    const size_t bytes = w->kernels->real_bytes, channels = w->conv->out.channels;
+    const size_t panels = uc_panel_count(channels, w->kernels->panel);
+    const size_t first = uc_panel_begin(channels, panels, block->first_panel);
+    const size_t row = uc_toom_tile(w->dim[2]) * block->blocks->lanes;
+    for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
+        const size_t begin = uc_panel_begin(channels, panels, p),
+                     size = uc_panel_begin(channels, panels, p + 1) - begin;
+        const char *panel = weights + begin * products * w->conv->in.channels * bytes;
+        for (size_t e = 0; e < w->dim[2]->stride; e++) {
+            fill_panel(c,
+                       &(target){.rows = rows + ((begin - first) * row + c->first) * bytes,
+                                 .row_set = row_set,
+                                 .channel = begin,
+                                 .channels = size,
+                                 .phase = e},
+                       panel);
+            panel += phase_products(c->depth) * phase_products(c->height) *
+                     phase_products(&w->dim[2]->phase[e]) * w->conv->in.channels * size * bytes;
+        }
+    }
+}
+
+/* Whether some row that the block reads has values that only go tap by tap. */
+static bool has_large(const uc_block *block) {
+    const uc_toom *const *dim = block->winograd->dim;
+    const size_t tiles[2] = {1, block->blocks->tile_rows}, first[2] = {block->depth, block->height};
+    size_t begin[2], end[2];
+    for (size_t i = 0; i < 2; i++) {
+        const ptrdiff_t low =
+            dim[i]->first + (ptrdiff_t)(first[i] * dim[i]->outputs) - block->source[i];
+        const ptrdiff_t high = low + (ptrdiff_t)((tiles[i] - 1) * dim[i]->outputs + dim[i]->window);
+        const ptrdiff_t most = (ptrdiff_t)block->sources[i];
+        begin[i] = low > 0 ? (size_t)low : 0;
+        end[i] = high < 0 ? 0 : (size_t)(high < most ? high : most);
+    }
+    for (size_t d = begin[0]; d < end[0]; d++)
+        for (size_t h = begin[1]; h < end[1]; h++)
+            if (block->large[d * block->sources[1] + h])
+                return true;
+    return false;
+}
+
+/* Output (d, h) of every tile of a row of tiles, tap by tap. */
+static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[2],
+                           const size_t phase[2], char *rows, size_t row_set) {
+    const uc_block *block = c->block;
+    const uc_winograd *w = block->winograd, *plain = block->plain;
+    const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
+                 channels = w->conv->out.channels, outputs = w->dim[2]->outputs;
+    const size_t panels = uc_panel_count(channels, w->kernels->panel);
+    const size_t first = uc_panel_begin(channels, panels, block->first_panel);
+    const size_t products = pair_products(plain, phase[0], phase[1]);
+    /* Taps count from the plain window's first input, which lies inside the other one's. */
+    size_t inside[UC_SPACE];
+    for (size_t i = 0; i < UC_SPACE; i++)
+        inside[i] = (size_t)(plain->dim[i]->first - w->dim[i]->first);
+    for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
+        const size_t begin = uc_panel_begin(channels, panels, p),
+                     size = uc_panel_begin(channels, panels, p + 1) - begin;
+        const char *weights =
+            (const char *)plain->weights +
+            (pair_offset(plain, phase[0], phase[1]) + begin * products * in_channels) * bytes;
+        for (size_t e = 0; e < plain->dim[2]->stride; e++) {
+            const uc_toom_phase *along[UC_SPACE] = {&plain->dim[0]->phase[phase[0]],
+                                                    &plain->dim[1]->phase[phase[1]],
+                                                    &plain->dim[2]->phase[e]};
+            for (size_t k = 0; k < outputs; k++) {
+                size_t panel[UC_TOOM_TAPS * UC_TOOM_TAPS * UC_TOOM_TAPS], segments = 0;
+                for (size_t td = 0; td < along[0]->taps; td++)
+                    for (size_t th = 0; th < along[1]->taps; th++) {
+                        const planes row = slab_row(
+                            c,
+                            inside[0] + output[0] +
+                                plain->dim[0]->row[along[0]->row[along[0]->read[0][td]]].index[0],
+                            inside[1] + output[1] +
+                                plain->dim[1]->row[along[1]->row[along[1]->read[0][th]]].index[0],
+                            tile_row);
+                        const char *at = row.at ? row.at : block->zeros;
+                        for (size_t tw = 0; tw < along[2]->taps; tw++) {
+                            const size_t i =
+                                inside[2] + k +
+                                plain->dim[2]->row[along[2]->row[along[2]->read[0][tw]]].index[0];
+                            panel[segments++] = (size_t)(at - (const char *)block->slab) / bytes +
+                                                i % outputs * block->blocks->plane_step +
+                                                i / outputs;
+                        }
+                    }
+                w->kernels->multiply(&(uc_multiply){.v = block->slab,
+                                                    .v_step = block->channel_step,
+                                                    .u = weights,
+                                                    .m = c->by_point[2],
+                                                    .panel = panel,
+                                                    .points = 1,
+                                                    .segments = segments,
+                                                    .in_channels = in_channels,
+                                                    .rows = size,
+                                                    .lanes = c->lanes});
+                const target to = {.rows = rows + ((begin - first) * uc_toom_tile(w->dim[2]) *
+                                                       block->blocks->lanes +
+                                                   tile_row * block->blocks->tiles[2] + c->first) *
+                                                      bytes,
+                                   .row_set = row_set,
+                                   .channel = begin,
+                                   .channels = size,
+                                   .phase = e};
+                store_outputs(c, &to, 0, NULL, c->by_point[2], 0,
+                              (const size_t[]){output[0], output[1], k});
+            }
+            weights += phase_products(along[0]) * phase_products(along[1]) *
+                       phase_products(along[2]) * in_channels * size * bytes;
+        }
+    }
+}
+
+/* The same rows tap by tap, for inputs that sums at points would spoil: an infinity would reach
+ * outputs that no tap connects it to, and sums of large numbers could overflow. */
+static void fill_plain(chunk *c, const size_t phase[2], char *rows, size_t row_set) {
+    const uc_winograd *w = c->block->winograd;
+    const uc_blocks *blocks = c->block->blocks;
+    const size_t wide = round_up(blocks->tiles[2], w->kernels->vector_lanes);
+    for (size_t r = 0; r < blocks->tile_rows; r++)
+        for (c->first = 0; c->first < wide; c->first += c->lanes) {
+            const size_t left = wide - c->first;
+            c->lanes = left < blocks->chunk ? left : blocks->chunk;
+            for (size_t d = 0; d < w->dim[0]->outputs; d++)
+                for (size_t h = 0; h < w->dim[1]->outputs; h++)
+                    fill_plain_row(c, r, (const size_t[]){d, h}, phase, rows, row_set);
+        }
+}
+
+void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,
+                      size_t row_set) {
+    const uc_winograd *w = block->winograd;
+    const uc_blocks *blocks = block->blocks;
+    const size_t bytes = w->kernels->real_bytes;
+    const scratch sizes = scratch_of(w, blocks);
+    chunk c = {.block = block,
+               .depth = &w->dim[0]->phase[phase_d],
+               .height = &w->dim[1]->phase[phase_h],
+               .inputs = block->scratch};
+    c.by_depth = c.inputs + sizes.inputs * bytes;
+    c.by_height = c.by_depth + sizes.by_depth * bytes;
+    char *at = c.by_height + sizes.by_height * bytes;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        c.by_point[i] = at;
+        at += sizes.by_point[i] * bytes;
+    }
+    if (has_large(block)) {
+        fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
+        return;
+    }
+    const char *weights = (const char *)w->weights + pair_offset(w, phase_d, phase_h) * bytes;
+    for (c.first = 0; c.first < blocks->lanes; c.first += c.lanes) {
+        const size_t left = blocks->lanes - c.first;
+        c.lanes = left < blocks->chunk ? left : blocks->chunk;
+        c.span = blocks->span < blocks->plane_step - c.first ? blocks->span
+                                                             : blocks->plane_step - c.first;
+        for (size_t r = 0; r < blocks->tile_rows; r++)
+            combine_tile_row(&c, r);
+        fill_chunk(&c, weights, pair_products(w, phase_d, phase_h), rows, row_set);
+    }
+}

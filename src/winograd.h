@@ -1,0 +1,70 @@
+/* The Winograd convolution: a second way to fill a tile, with fewer multiplications.
+ * Chosen by plan.c, run by tile.c; docs/winograd.md tells how it works.
+ *
+ * Every dimension is one of toom.h; together they make a block of outputs from a block of inputs:
+ * the inputs' rows are combined along depth, height and width, multiplied by transformed weights
+ * point by point over the input channels, and the products combined into outputs. Tiles lie in
+ * lanes, so what comes out are rows as the direct convolution makes them, with more phases. */
+#ifndef UC_WINOGRAD_H
+#define UC_WINOGRAD_H
+
+#include "kernels/kernels.h"
+#include "pack.h"
+#include "toom.h"
+
+/* The transforms, and the weights they make: [phase d][phase h] of [panel][phase w][points][
+ * segments][in channel][panel channel]. */
+typedef struct uc_winograd {
+    const uc_kernels *kernels;
+    const uc_stage *conv;
+    const uc_toom *dim[UC_SPACE];
+    const void *weights, *bias;
+} uc_winograd;
+
+/* Reals of the transformed weights; false where that overflows. Puts one input channel's weights,
+ * reals in the order [out channel][taps], into place with `scratch`. */
+bool uc_winograd_weights(const uc_winograd *winograd, size_t *elems);
+size_t uc_winograd_scratch_bytes(const uc_stage *conv);
+void uc_winograd_place(const uc_winograd *winograd, size_t in_channel, const void *reals,
+                       void *weights, double *scratch);
+
+/* How a space is cut into blocks: one tile deep, `tile_rows` tiles high and as wide as the space.
+ * A block's lanes are made chunk by chunk. */
+typedef struct uc_blocks {
+    size_t tiles[UC_SPACE];   /* of the space */
+    size_t tile_rows, groups; /* groups: of so many rows of tiles */
+    size_t lanes;             /* of a row set: tile rows one after the other, whole vectors */
+    size_t chunk, span;       /* lanes of a chunk at most, and of the inputs that it reads */
+    size_t plane_step;        /* of the slab: from one plane of columns to the next */
+    size_t scratch_elems;
+} uc_blocks;
+
+/* Plans the blocks of a space of this size. */
+void uc_winograd_blocks(const uc_winograd *winograd, const size_t space[UC_SPACE],
+                        uc_blocks *blocks);
+
+/* Twice the multiplications at points for one batch item; and about how long all of it takes, in
+ * multiply-adds of a vector. */
+double uc_winograd_flops(const uc_winograd *winograd, const uc_blocks *blocks);
+double uc_winograd_cost(const uc_winograd *winograd, const uc_blocks *blocks);
+
+/* What a block is made from. The slab has rows [depth][height][channel], each in as many planes as
+ * a tile has outputs along the width; behind it is a row of zeros. */
+typedef struct uc_block {
+    const uc_winograd *winograd, *plain; /* plain: one output a tile, no points */
+    const uc_blocks *blocks;
+    const void *slab, *zeros;
+    const unsigned char *large; /* whether a row of the slab has values for `plain` alone */
+    ptrdiff_t source[2];        /* of the slab's first depth and height */
+    size_t sources[2], depth_step, row_step, channel_step;
+    size_t depth, height; /* the block's first tile */
+    size_t first_panel, panels;
+    void *scratch;
+} uc_block;
+
+/* Fills the rows of one phase along depth and height: for each output (d, h) of a tile a set of
+ * rows [channel][phase][lane] of `row_set` reals. */
+void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,
+                      size_t row_set);
+
+#endif
