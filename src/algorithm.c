@@ -20,9 +20,6 @@
 /* Sums at points are rounded on the way in and out too: as if they had this many products more. */
 #define ROUNDINGS 3
 
-/* What the rows of one phase may take. */
-#define ROWS_BYTES ((size_t)1 << 20)
-
 /* What the transformed weights may take. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
 
@@ -114,9 +111,8 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
         return "rounding errors would grow too much";
     uc_blocks blocks;
     uc_winograd_blocks(w, s->space, &blocks);
-    if (blocks.lanes * uc_toom_tile(w->dim[2]) >
-        ROWS_BYTES / bytes / (outputs[0] * outputs[1] * s->conv->out.channels))
-        return "the rows of a block don't fit the cache";
+    if (blocks.rows_bytes > UC_WINOGRAD_ROWS_BYTES || blocks.input_bytes > UC_WINOGRAD_INPUT_BYTES)
+        return "one row of tiles does not fit the cache";
     size_t weights;
     if (!uc_winograd_weights(w, &weights) || weights > WEIGHTS_BYTES / bytes)
         return "the transformed weights would be too large";

@@ -2,13 +2,14 @@
  * Called by plan.c and pack.c (weights) and by tile.c (blocks). */
 #include "winograd.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "memory.h"
 
 /* What the combined inputs of a chunk may take: they are read again for every panel of channels,
- * and should stay in a core's L2 beside the rows that are made. */
-#define INPUT_BYTES ((size_t)192 << 10)
+ * and should stay in a core's L2. */
+#define CHUNK_BYTES ((size_t)192 << 10)
 
 /* ---- Weights ---- */
 
@@ -175,7 +176,7 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     const size_t in_channels = w->conv->in.channels, panel = w->kernels->panel;
     const uc_toom *const *dim = w->dim;
     scratch s;
-    s.inputs = most_panels(w) * in_channels * b->chunk;
+    s.inputs = most_panels(w) * in_channels * b->stride;
     s.by_height = in_channels * dim[2]->outputs * b->span;
     s.by_depth = s.by_height * (dim[1]->window + 1);
     const size_t values = panel * b->chunk;
@@ -188,40 +189,51 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     return s;
 }
 
+/* About how long products take for a number of lanes, in vectors: a last single one has too few
+ * accumulators to hide the latency of a multiply-add. */
+static double lanes_cost(size_t lanes, size_t vector) {
+    const size_t vectors = (lanes - 1) / vector + 1;
+    return (double)(vectors / 2 * 2) + 1.4 * (double)(vectors % 2);
+}
+
 void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
-    const size_t vector = w->kernels->vector_lanes;
+    const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
+                 in_channels = w->conv->in.channels, panels = most_panels(w);
     for (size_t i = 0; i < UC_SPACE; i++)
         b->tiles[i] = (space[i] - 1) / uc_toom_tile(w->dim[i]) + 1;
-    const size_t fit = INPUT_BYTES / w->kernels->real_bytes / most_panels(w) /
-                       w->conv->in.channels / (2 * vector) * (2 * vector);
-    const size_t most = fit ? fit : 2 * vector;
-    /* Narrow rows share vectors, as many as waste the fewest lanes; a last single vector has too
-     * few accumulators to hide the latency of a multiply-add. */
+    const size_t row = round_up(b->tiles[2], vector);
+    /* Narrow rows share vectors, as many as waste the fewest lanes. */
+    const size_t lane_rows = w->dim[0]->outputs * w->dim[1]->outputs * uc_toom_tile(w->dim[2]) *
+                             w->conv->out.channels * bytes,
+                 lane_inputs = panels * in_channels * bytes;
     b->tile_rows = 1;
-    double best = 0;
+    double best = INFINITY;
     for (size_t rows = 1; rows <= b->tiles[1]; rows++) {
-        const size_t lanes = (rows - 1) * b->tiles[2] + round_up(b->tiles[2], vector);
-        if (rows > 1 && round_up(lanes, vector) > most)
+        const size_t lanes = rows * b->tiles[2] + vector;
+        if (rows > 1 && (lanes > UC_WINOGRAD_ROWS_BYTES / lane_rows ||
+                         lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
             break;
-        const size_t vectors = (rows * b->tiles[2] - 1) / vector + 1;
-        const double used = (double)(rows * b->tiles[2]) /
-                            ((double)(vectors / 2 * 2) + 1.4 * (double)(vectors % 2));
-        if (used > best * 1.02) {
-            best = used;
+        const double cost =
+            lanes_cost(rows * b->tiles[2], vector) * (double)((b->tiles[1] - 1) / rows + 1);
+        if (cost < best * 0.96) {
+            best = cost;
             b->tile_rows = rows;
         }
     }
     b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
-    b->lanes = round_up((b->tile_rows - 1) * b->tiles[2] + round_up(b->tiles[2], vector), vector);
-    b->chunk = b->lanes;
-    if (b->lanes > most) {
-        const size_t chunks = (b->lanes - 1) / most + 1;
-        b->chunk = round_up((b->lanes - 1) / chunks + 1, 2 * vector);
-    }
-    const size_t reach = (w->dim[2]->window - 1) / w->dim[2]->outputs,
-                 row = round_up(b->tiles[2], vector);
-    b->span = round_up((b->tile_rows > 1 ? row : b->chunk) + reach, vector);
-    b->plane_step = round_up(row + reach, vector);
+    b->used = round_up(b->tile_rows * b->tiles[2], vector);
+    b->lanes = round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
+    /* Rows of combined inputs an odd number of cache lines apart share the sets of L1 evenly. */
+    const size_t line = 64 / bytes;
+    b->stride = round_up(b->lanes, line);
+    if (b->stride > 2 * line && b->stride / line % 2 == 0)
+        b->stride += line;
+    b->rows_bytes = b->lanes * lane_rows;
+    b->input_bytes = b->stride * lane_inputs;
+    const size_t pairs = CHUNK_BYTES / bytes / panels / in_channels / (2 * vector);
+    b->chunk = (pairs ? pairs : 1) * 2 * vector;
+    b->chunk = b->chunk < b->used ? b->chunk : b->used;
+    b->span = b->plane_step = round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
     b->scratch_elems = scratch_of(w, b).total;
 }
 
@@ -260,12 +272,11 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
 
 /* ---- Filling ---- */
 
-/* A chunk of a block's lanes: of one row of tiles, or all of all rows. */
+/* A chunk of a block's lanes. */
 typedef struct chunk {
     const uc_block *block;
     const uc_toom_phase *depth, *height; /* the phase that is filled */
     size_t first, lanes;
-    size_t span; /* lanes of the inputs that it reads */
     char *inputs, *by_depth, *by_height, *by_point[UC_SPACE];
 } chunk;
 
@@ -289,7 +300,7 @@ static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size
             return (planes){0};
         index[i] = (size_t)(input - block->source[i]);
     }
-    const size_t at = index[0] * block->depth_step + index[1] * block->row_step + c->first;
+    const size_t at = index[0] * block->depth_step + index[1] * block->row_step;
     return (planes){(const char *)block->slab + at * block->winograd->kernels->real_bytes,
                     block->channel_step, block->blocks->plane_step};
 }
@@ -298,7 +309,7 @@ static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size
  * it is, otherwise the sum goes `to` somewhere. */
 static planes combine_rows(const chunk *c, const uc_terms *terms, const planes *rows, char *to) {
     const uc_winograd *w = c->block->winograd;
-    uc_combine sum = {.out = to, .lanes = c->span};
+    uc_combine sum = {.out = to, .lanes = c->block->blocks->span};
     planes only = {0};
     for (size_t t = 0; t < terms->count; t++) {
         const planes *row = &rows[terms->index[t]];
@@ -325,7 +336,7 @@ static void combine_tile_row(const chunk *c, size_t tile_row) {
     const uc_blocks *blocks = c->block->blocks;
     const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
                  outputs = dim[2]->outputs, lane = tile_row * blocks->tiles[2];
-    const size_t by_height_bytes = in_channels * outputs * c->span * bytes;
+    const size_t by_height_bytes = in_channels * outputs * blocks->span * bytes;
     char *to = c->inputs + lane * bytes;
     for (size_t a = 0; a < c->depth->rows; a++) {
         planes along_height[UC_TOOM_ROWS];
@@ -344,16 +355,16 @@ static void combine_tile_row(const chunk *c, size_t tile_row) {
                 uc_combine sum = {.terms = rows.at ? terms->count : 0,
                                   .in_step = rows.channel_step,
                                   .out = to,
-                                  .out_step = c->lanes,
+                                  .out_step = blocks->stride,
                                   .count = in_channels,
-                                  .lanes = blocks->tile_rows > 1 ? blocks->tiles[2] : c->lanes};
+                                  .lanes = blocks->tiles[2]};
                 for (size_t t = 0; t < sum.terms; t++) {
                     const size_t i = terms->index[t];
                     sum.in[t] = rows.at + (i % outputs * rows.plane_step + i / outputs) * bytes;
                     sum.factor[t] = terms->factor[t];
                 }
                 w->kernels->combine(&sum);
-                to += in_channels * c->lanes * bytes;
+                to += in_channels * blocks->stride * bytes;
             }
         }
     }
@@ -406,7 +417,7 @@ static uc_interpolate along(const uc_toom *dim, const uc_toom_phase *phase, cons
 static size_t input_row(const chunk *c, size_t depth_row, size_t height_row) {
     const uc_winograd *w = c->block->winograd;
     return (depth_row * c->height->rows + height_row) * w->dim[2]->rows * w->conv->in.channels *
-           c->lanes;
+           c->block->blocks->stride;
 }
 
 /* What the segments of a row of points read, from the first segment's row on. */
@@ -419,7 +430,8 @@ static void find_panels(const chunk *c, size_t d, size_t h, const uc_toom_phase 
             for (size_t j = 0; j < c->height->segments; j++)
                 for (size_t k = 0; k < width->segments; k++)
                     *panel++ = input_row(c, c->depth->read[d][i], c->height->read[h][j]) - first +
-                               width->row[width->read[p][k]] * w->conv->in.channels * c->lanes;
+                               width->row[width->read[p][k]] * w->conv->in.channels *
+                                   c->block->blocks->stride;
 }
 
 /* The products of one phase along the width for a panel, and the outputs they make: along the width
@@ -436,7 +448,7 @@ static void fill_panel(const chunk *c, const target *to, const char *weights) {
     size_t panel[UC_TOOM_POINTS * UC_TOOM_TAPS * UC_TOOM_TAPS * UC_TOOM_TAPS];
     const bool plain_depth = c->depth->kind == UC_POINTS_PLAIN;
     /* Made once: this loop is the heart. */
-    uc_multiply multiply = {.v_step = c->lanes,
+    uc_multiply multiply = {.v_step = c->block->blocks->stride,
                             .u = weights,
                             .m = c->by_point[2],
                             .panel = panel,
@@ -454,7 +466,8 @@ static void fill_panel(const chunk *c, const target *to, const char *weights) {
             if (d + h == 0 || segments > 1)
                 find_panels(c, d, h, width, panel);
             multiply.v =
-                c->inputs + input_row(c, c->depth->read[d][0], c->height->read[h][0]) * bytes;
+                c->inputs +
+                (input_row(c, c->depth->read[d][0], c->height->read[h][0]) + c->first) * bytes;
             w->kernels->multiply(&multiply);
             multiply.u = (const char *)multiply.u +
                          width->points * segments * in_channels * to->channels * bytes;
@@ -561,7 +574,7 @@ static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[
                                 inside[2] + k +
                                 plain->dim[2]->row[along[2]->row[along[2]->read[0][tw]]].index[0];
                             panel[segments++] = (size_t)(at - (const char *)block->slab) / bytes +
-                                                i % outputs * block->blocks->plane_step +
+                                                c->first + i % outputs * block->blocks->plane_step +
                                                 i / outputs;
                         }
                     }
@@ -630,13 +643,11 @@ void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, voi
         return;
     }
     const char *weights = (const char *)w->weights + pair_offset(w, phase_d, phase_h) * bytes;
-    for (c.first = 0; c.first < blocks->lanes; c.first += c.lanes) {
-        const size_t left = blocks->lanes - c.first;
+    for (size_t r = 0; r < blocks->tile_rows; r++)
+        combine_tile_row(&c, r);
+    for (c.first = 0; c.first < blocks->used; c.first += c.lanes) {
+        const size_t left = blocks->used - c.first;
         c.lanes = left < blocks->chunk ? left : blocks->chunk;
-        c.span = blocks->span < blocks->plane_step - c.first ? blocks->span
-                                                             : blocks->plane_step - c.first;
-        for (size_t r = 0; r < blocks->tile_rows; r++)
-            combine_tile_row(&c, r);
         fill_chunk(&c, weights, pair_products(w, phase_d, phase_h), rows, row_set);
     }
 }

@@ -28,14 +28,21 @@ size_t uc_winograd_scratch_bytes(const uc_stage *conv);
 void uc_winograd_place(const uc_winograd *winograd, size_t in_channel, const void *reals,
                        void *weights, double *scratch);
 
+/* What the rows that a block makes for one phase, and its combined inputs, may take. */
+#define UC_WINOGRAD_ROWS_BYTES ((size_t)1536 << 10)
+#define UC_WINOGRAD_INPUT_BYTES ((size_t)3 << 20)
+
 /* How a space is cut into blocks: one tile deep, `tile_rows` tiles high and as wide as the space.
- * A block's lanes are made chunk by chunk. */
+ * The tiles of a row lie in lanes one after the other, and rows too. A block's lanes are made chunk
+ * by chunk. */
 typedef struct uc_blocks {
     size_t tiles[UC_SPACE];   /* of the space */
     size_t tile_rows, groups; /* groups: of so many rows of tiles */
-    size_t lanes;             /* of a row set: tile rows one after the other, whole vectors */
-    size_t chunk, span;       /* lanes of a chunk at most, and of the inputs that it reads */
-    size_t plane_step;        /* of the slab: from one plane of columns to the next */
+    size_t used, lanes;       /* of a row set: whole vectors; lanes: with room for a last vector */
+    size_t chunk;             /* lanes of a chunk at most */
+    size_t stride;            /* from one row of combined inputs to the next */
+    size_t span, plane_step;  /* of the slab: lanes of a plane, and from one plane to the next */
+    size_t rows_bytes, input_bytes; /* of a block's rows of one phase, and of its combined inputs */
     size_t scratch_elems;
 } uc_blocks;
 
