@@ -1,5 +1,5 @@
 /* Memory and numbers for measurements.
- * Called by bench and sweep. */
+ * Called by machine.c, the subcommands that measure, and the programs in bench/. */
 #define _GNU_SOURCE
 #include "tensor.h"
 

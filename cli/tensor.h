@@ -1,7 +1,7 @@
 /* Memory and numbers for measurements.
- * Called by bench and sweep. */
-#ifndef UC_BENCH_TENSOR_H
-#define UC_BENCH_TENSOR_H
+ * Called by machine.c, the subcommands that measure, and the programs in bench/. */
+#ifndef UC_CLI_TENSOR_H
+#define UC_CLI_TENSOR_H
 
 #include <stddef.h>
 
