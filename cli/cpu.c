@@ -7,6 +7,7 @@
 
 #include "engine.h"
 #include "facts.h"
+#include "json.h"
 #include "machine.h"
 
 static const char help[] =
@@ -48,10 +49,8 @@ static void print_text(const facts *f, const machine *m, size_t threads) {
            m->read_gbs, m->write_gbs, m->nt_write_gbs);
 }
 
-static void print_json(const facts *f, const machine *m, size_t threads) {
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "kind", "cpu");
-    cJSON_AddStringToObject(object, "version", uc_version());
+static int print_json(const facts *f, const machine *m, size_t threads) {
+    cJSON *object = json_opening("cpu", true);
     cJSON *about = facts_json(f, m, UC_F32, threads);
     cJSON_AddItemToObject(object, "machine", about);
     cJSON_AddNumberToObject(about, "default_threads", (double)f->threads);
@@ -61,7 +60,7 @@ static void print_json(const facts *f, const machine *m, size_t threads) {
     for (size_t i = 0; i < FACTS_ISAS; i++)
         if (f->has_isa[i])
             cJSON_AddItemToArray(sets, cJSON_CreateString(isa_name((uc_isa)(UC_ISA_PORTABLE + i))));
-    cli_print_json(object);
+    return json_print(object) ? EXIT_GOOD : EXIT_USAGE;
 }
 
 int cli_cpu(int argc, char **argv) {
@@ -96,8 +95,7 @@ int cli_cpu(int argc, char **argv) {
     }
     cli_progress(NULL);
     if (json)
-        print_json(&f, &m, threads);
-    else
-        print_text(&f, &m, threads);
+        return print_json(&f, &m, threads);
+    print_text(&f, &m, threads);
     return EXIT_GOOD;
 }

@@ -3,9 +3,12 @@
 #define _GNU_SOURCE
 #include "facts.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "json.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -111,11 +114,9 @@ double machine_peak(const machine *m, uc_dtype dtype) {
     return dtype == UC_F64 ? m->gflops_f64 : m->gflops_f32;
 }
 
+/* 0 is what was not found, or not measured. */
 static void add_known(cJSON *object, const char *name, double value) {
-    if (value > 0)
-        cJSON_AddNumberToObject(object, name, value);
-    else
-        cJSON_AddNullToObject(object, name);
+    json_number(object, name, value > 0 ? value : (double)NAN);
 }
 
 cJSON *facts_json(const facts *f, const machine *m, uc_dtype dtype, size_t threads) {
