@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli.h"
 
 #define HEADER_BYTES 192 /* a multiple of 64, and enough for five sizes of 20 digits */
 #define TEMPORARY ".upconv-XXXXXX"
@@ -71,9 +74,17 @@ static int open_partial(npy_output *file) {
     }
     memcpy(file->partial, file->path, folder);
     memcpy(file->partial + folder, TEMPORARY, sizeof TEMPORARY);
+    /* An interruption must find the file either not there or remembered. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
     const int descriptor = mkstemp(file->partial);
+    const int problem = errno;
+    if (descriptor >= 0)
+        cli_remember_file(file->partial);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (descriptor < 0) {
-        fail(file, "no file can be made in its folder: %s", strerror(errno));
+        fail(file, "no file can be made in its folder: %s", strerror(problem));
         free(file->partial);
         file->partial = NULL;
     }
@@ -121,6 +132,7 @@ bool npy_commit(npy_output *file) {
     file->map = NULL;
     if (rename(file->partial, file->path) != 0)
         return fail(file, "it can't be put in place: %s", strerror(errno));
+    cli_forget_file(file->partial);
     free(file->partial);
     file->partial = NULL;
     return true;
@@ -130,7 +142,7 @@ void npy_discard(npy_output *file) {
     if (file->map)
         munmap(file->map, file->map_bytes);
     if (file->partial)
-        unlink(file->partial);
+        cli_remove_file(file->partial);
     free(file->partial);
     free(file->path);
     file->map = file->data = NULL;

@@ -28,25 +28,20 @@ int target_failed(const char *subcommand, const char *what, uc_status status) {
     return cli_usage(subcommand, "%s: %s", what, uc_last_error());
 }
 
-/* The same chain with another batch or element type: both are at the beginning of its text. */
-static uc_status change_chain(uc_chain **chain, const size_t *batch, const uc_dtype *dtype) {
-    char *text = chain_text(*chain), *rest = text ? strchr(text, 'x') : NULL;
-    if (!rest)
-        return UC_NO_MEMORY;
-    const size_t bytes = strlen(rest) + 48;
-    char *changed = malloc(bytes);
-    uc_status status = changed ? UC_OK : UC_NO_MEMORY;
-    if (changed) {
-        uc_chain *made = NULL;
-        snprintf(changed, bytes, "%s %zu%s", uc_dtype_name(dtype ? *dtype : uc_chain_dtype(*chain)),
-                 batch ? *batch : uc_chain_input(*chain).dim[0], rest);
-        status = uc_chain_parse(changed, &made);
-        if (status == UC_OK) {
-            uc_chain_destroy(*chain);
-            *chain = made;
-        }
+/* Both are at the beginning of its text. */
+uc_status chain_changed(const uc_chain *chain, const size_t *batch, const uc_dtype *dtype,
+                        uc_chain **changed) {
+    *changed = NULL;
+    char *text = chain_text(chain), *rest = text ? strchr(text, 'x') : NULL;
+    const size_t bytes = rest ? strlen(rest) + 48 : 0;
+    char *new_text = rest ? malloc(bytes) : NULL;
+    uc_status status = UC_NO_MEMORY;
+    if (new_text) {
+        snprintf(new_text, bytes, "%s %zu%s", uc_dtype_name(dtype ? *dtype : uc_chain_dtype(chain)),
+                 batch ? *batch : uc_chain_input(chain).dim[0], rest);
+        status = uc_chain_parse(new_text, changed);
     }
-    free(changed);
+    free(new_text);
     free(text);
     return status;
 }
@@ -54,8 +49,11 @@ static uc_status change_chain(uc_chain **chain, const size_t *batch, const uc_dt
 static bool open_chain(const char *subcommand, const char *word, const size_t *batch,
                        const engine *with, target *t) {
     uc_status status = uc_chain_parse(word, &t->chain);
-    if (status == UC_OK && (batch || with->has_dtype))
-        status = change_chain(&t->chain, batch, with->has_dtype ? &with->dtype : NULL);
+    if (status == UC_OK && (batch || with->has_dtype)) {
+        uc_chain *parsed = t->chain;
+        status = chain_changed(parsed, batch, with->has_dtype ? &with->dtype : NULL, &t->chain);
+        uc_chain_destroy(parsed);
+    }
     if (status != UC_OK)
         target_failed(subcommand, "the chain", status);
     return status == UC_OK;

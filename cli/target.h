@@ -29,6 +29,11 @@ void target_close(target *t);
 /* The chain's text; the caller frees it. NULL: no memory. */
 char *chain_text(const uc_chain *chain);
 
+/* The same chain with another batch or element type (NULL: as it is). On failure *changed is NULL.
+ */
+uc_status chain_changed(const uc_chain *chain, const size_t *batch, const uc_dtype *dtype,
+                        uc_chain **changed);
+
 /* Says what the library has found wrong, or that there is no memory. Returns EXIT_USAGE. */
 int target_failed(const char *subcommand, const char *what, uc_status status);
 
