@@ -105,6 +105,10 @@ static void underline(int argc, char **argv) {
                 *c = *c == '-' ? '_' : *c;
 }
 
+/* Parameters that may be given for all dimensions at once. (kernel is a file here.) */
+static const char *const groups[] = {"stride", "padding", "output_padding"};
+#define GROUPS (sizeof groups / sizeof *groups)
+
 static bool open_word(const char *word, job *j) {
     j->files.all[j->files.count++].name = "input";
     if (is_chain_text(word)) {
@@ -118,9 +122,8 @@ static bool open_word(const char *word, job *j) {
     if (!cli_slug("run", word, &j->slug) || !(j->s = signature_find(j->slug)) ||
         uc_operator_defaults(j->slug, &j->params) != UC_OK)
         return false;
-    static const char *const groups[] = {"stride", "padding", "output_padding"};
     const parameter *found[SHAPE_MOST_DIMS];
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    for (size_t i = 0; i < GROUPS; i++)
         if (shape_parameters(j->s, groups[i], found))
             j->parameter[j->parameter_count++] = groups[i];
     for (size_t i = 0; i < j->s->count; i++) {
@@ -152,6 +155,36 @@ static bool make_options(const job *j, struct option options[MOST_OPTIONS]) {
             (struct option){j->parameter[i], required_argument, NULL, PARAMETER_OPTION + (int)i};
     options[count] = (struct option){NULL, 0, NULL, 0};
     return true;
+}
+
+/* Without an operator, options that no operator has are wrong all the same. */
+static void add_all_options(struct option options[MOST_OPTIONS]) {
+    size_t count = FIXED;
+    memcpy(options, fixed, sizeof fixed);
+    for (size_t i = 0; i < GROUPS; i++)
+        options[count++] = (struct option){groups[i], required_argument, NULL, TENSOR_OPTION};
+    for (size_t op = 0; op < uc_operator_count(); op++) {
+        const signature *s = signature_find(uc_operator_slug(op));
+        for (size_t i = 0; s && i < s->count && count < MOST_OPTIONS - 1; i++) {
+            bool known = false;
+            for (size_t o = 0; o < count; o++)
+                known = known || !strcmp(options[o].name, s->parameters[i].name);
+            if (!known)
+                options[count++] =
+                    (struct option){s->parameters[i].name, required_argument, NULL, TENSOR_OPTION};
+        }
+    }
+    options[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+static bool no_word(int argc, char **argv) {
+    struct option options[MOST_OPTIONS];
+    add_all_options(options);
+    for (int option; (option = cli_option("run", argc, argv, options)) != -1;)
+        if (option == CLI_BAD_OPTION)
+            return false;
+    cli_usage("run", "which operator, or chain? 'upconv list' names the operators");
+    return false;
 }
 
 static bool take_parameter(job *j, const char *name, const char *value) {
@@ -192,11 +225,9 @@ static bool read_command_line(int argc, char **argv, job *j) {
         j->help = j->help || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
     if (j->help)
         return true;
-    if (!word) {
-        cli_usage("run", "which operator, or chain? 'upconv list' names the operators");
-        return false;
-    }
     underline(argc, argv);
+    if (!word)
+        return no_word(argc, argv);
     if (!open_word(word, j) || !make_options(j, options))
         return false;
     for (int option; (option = cli_option("run", argc, argv, options)) != -1;)
