@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "embedded.h"
+
 #define PROBLEM_MAX_BYTES (1024 * 1024)
 #define PROBLEM_MAX_PARAMETERS 64
 #define PROBLEM_MAX_TAGS 32
@@ -22,7 +24,8 @@ typedef struct problem {
     size_t tag_count;
     problem_parameter parameters[PROBLEM_MAX_PARAMETERS];
     size_t parameter_count;
-    char *body; /* the Markdown below the front matter */
+    char *text;       /* the whole file, as it was read */
+    const char *body; /* in it, the Markdown below the front matter */
 } problem;
 
 /* Reads a file ("-" is standard input). What is right has the parameter list of its slug, so callers
@@ -35,16 +38,8 @@ bool problem_parse(const char *name, const char *text, size_t bytes, problem *p)
 
 void problem_free(problem *p);
 
-/* The problem files that are built in: the text as it is in problems/, not closed by a 0. Index as
- * for uc_operator_slug(); false past the last. */
-typedef struct problem_text {
-    const char *slug, *text;
-    size_t bytes;
-} problem_text;
-extern const problem_text problem_texts[];
-extern const size_t problem_text_count;
-
-/* The built-in text for a slug, or NULL. */
-const problem_text *problem_find(const char *slug);
+/* The problem files that are built in, as they are in problems/; the one of a slug, or NULL. */
+extern const embedded_file problem_files[];
+const embedded_file *problem_find(const char *slug);
 
 #endif
