@@ -5,7 +5,9 @@ include(CMakePackageConfigHelpers)
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/upconv)
 
-install(TARGETS upconv_command RUNTIME)
+if(upconv_has_command)
+    install(TARGETS upconv_command RUNTIME)
+endif()
 install(TARGETS upconv_shared upconv_static EXPORT upconv-targets
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/upconv.h TYPE INCLUDE)

@@ -6,7 +6,8 @@
 # job goes on: the tools may be there by other means, and if they aren't, their absence will show.
 set -eu
 
-build="gcc libc6-dev cmake"
+# libyaml-dev, libcjson-dev: for the command, not the library
+build="gcc libc6-dev cmake libyaml-dev libcjson-dev"
 lint="clang-format cppcheck"
 # g++, clang, libomp-dev, ninja-build: the compilers and generators the library must build with
 # libclang-rt-dev: clang's ThreadSanitizer        pkgconf: the installed upconv.pc

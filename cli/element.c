@@ -1,5 +1,5 @@
 /* Elements of the four types as doubles: slow, plain, and apart from the library's conversions.
- * Tests read and write every tensor through it. */
+ * The command and the tests read and write tensors through it. */
 #include "element.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Elements of the four types as doubles: slow, plain, and apart from the library's conversions.
- * Tests read and write every tensor through it. */
-#ifndef UC_TEST_ELEMENT_H
-#define UC_TEST_ELEMENT_H
+ * The command and the tests read and write tensors through it. */
+#ifndef UC_CLI_ELEMENT_H
+#define UC_CLI_ELEMENT_H
 
 #include "upconv.h"
 
