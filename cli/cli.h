@@ -21,6 +21,8 @@ int cli_demo(int argc, char **argv);
 int cli_init(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_list(int argc, char **argv);
+int cli_report(int argc, char **argv);
+int cli_show(int argc, char **argv);
 
 /* ---- Words (words.c) -------------------------------------------------------------------- */
 

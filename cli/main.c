@@ -11,6 +11,8 @@ static const struct {
     const char *summary;
 } subcommands[] = {
     {"list", cli_list, "list the operators, or print their chains"},
+    {"show", cli_show, "show a problem: semantics, parameters, prototype, problem file"},
+    {"report", cli_report, "make a web page of the results of bench and judge"},
     {"demo", cli_demo, "run the five operators at their default shape, checked and timed"},
 };
 

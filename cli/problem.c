@@ -162,8 +162,7 @@ static bool take_bool(const reader *r, const char *what, bool *value) {
 /* A parameter, up to the end of its mapping. */
 static bool take_parameter(reader *r, problem_parameter *parameter) {
     enum { NAME, TYPE, POINTER, CONST, CONSTANT };
-    static const char *const keys[] = {"name",  "type",     "pointer",
-                                       "const", "constant", NULL};
+    static const char *const keys[] = {"name", "type", "pointer", "const", "constant", NULL};
     if (!expect(r, YAML_MAPPING_START_EVENT, "a parameter", "a mapping of name, type, ..."))
         return false;
     parameter->line = line_of(r);
@@ -365,8 +364,8 @@ bool problem_parse(const char *name, const char *text, size_t bytes, problem *p)
     /* From the opening line on, so that libyaml's lines are the file's. */
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, at);
     size_t lines[KEYS] = {0};
-    bool right = first < at ? take_front_matter(&r, lines)
-                            : complain(name, 1, "the front matter is empty");
+    bool right =
+        first < at ? take_front_matter(&r, lines) : complain(name, 1, "the front matter is empty");
     yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);
     right = right && check(name, p, lines);

@@ -1,5 +1,6 @@
 /* Problem files: Markdown with YAML front matter, read and checked against the specification.
- * Included by show and judge, which take such files, and by list, for the five that are built in. */
+ * Included by show and judge, which take such files, and by list, for the five that are built in.
+ */
 #ifndef UC_CLI_PROBLEM_H
 #define UC_CLI_PROBLEM_H
 
@@ -28,9 +29,9 @@ typedef struct problem {
     const char *body; /* in it, the Markdown below the front matter */
 } problem;
 
-/* Reads a file ("-" is standard input). What is right has the parameter list of its slug, so callers
- * need only the slug. Otherwise says "FILE:LINE: what is wrong" on standard error and returns false,
- * with nothing to free. */
+/* Reads a file ("-" is standard input). What is right has the parameter list of its slug, so
+ * callers need only the slug. Otherwise says "FILE:LINE: what is wrong" on standard error and
+ * returns false, with nothing to free. */
 bool problem_read(const char *path, problem *p);
 
 /* The same from memory; name is what messages call it. */

@@ -248,12 +248,10 @@ static int show(const char *argument, const settings *with) {
 }
 
 int cli_show(int argc, char **argv) {
-    static const struct option options[] = {{"signature", no_argument, NULL, 's'},
-                                            {"problem", no_argument, NULL, 'p'},
-                                            {"dtype", required_argument, NULL, 'd'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"signature", no_argument, NULL, 's'},   {"problem", no_argument, NULL, 'p'},
+        {"dtype", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     settings with = {.dtype = UC_F32};
     for (int option; (option = cli_option("show", argc, argv, options)) != -1;)
         switch (option) {
