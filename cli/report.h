@@ -44,6 +44,9 @@ void html_short_text(FILE *out, const char *text, size_t most_characters);
 #define NUMBER_BYTES 32
 const char *number_ms(char text[NUMBER_BYTES], double ms);
 const char *number_ratio(char text[NUMBER_BYTES], double ratio);
+const char *number_percent(char text[NUMBER_BYTES], double percent);
+const char *number_plain(char text[NUMBER_BYTES], double value);
+const char *number_flop(char text[NUMBER_BYTES], double flop);
 const char *number_bytes(char text[NUMBER_BYTES], double bytes);
 
 /* report_chart.c: bars of times, shortest first, drawn as SVG. */

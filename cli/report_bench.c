@@ -131,8 +131,8 @@ static void put_figures(FILE *out, const cJSON *results) {
     snprintf(text, sizeof text, "%zu", total);
     fact(out, total == 1 ? "operator measured" : "operators measured", text);
     if (peaks) {
-        snprintf(text, sizeof text, "%.0f\u202f%%", exp(peak / (double)peaks));
-        fact(out, "of the arithmetic peak, on average", text);
+        fact(out, "of the arithmetic peak, on average",
+             number_percent(text, exp(peak / (double)peaks)));
     }
     if (limits)
         fact(out, "the time of the physical limit, on average",
@@ -150,17 +150,19 @@ static void put_card(FILE *out, const cJSON *result, report_counts *counts) {
         return;
     const char *slug = report_text(result, "operator"), *chain = report_text(result, "chain");
     const char *dtype = report_text(result, "dtype");
+    char text[NUMBER_BYTES];
     fputs("<article class=\"card\"><h3 class=\"slug\">", out);
     html_text(out, name_of(result));
     fputs("</h3>\n<p class=\"small soft\">", out);
     if (report_number(result, "flops") > 0)
-        fprintf(out, "%.1f\u202fGFLOP", report_number(result, "flops") * 1e-9);
+        fputs(number_flop(text, report_number(result, "flops")), out);
     if (dtype)
         html_format(out, " · %s", dtype);
     if (report_number(result, "gflops") > 0)
-        fprintf(out, " · %.0f\u202fGFLOP/s", report_number(result, "gflops"));
+        fprintf(out, " · %s\u202fGFLOP/s", number_plain(text, report_number(result, "gflops")));
     if (report_number(result, "peak_percent") > 0)
-        fprintf(out, " · %.0f\u202f%% of the peak", report_number(result, "peak_percent"));
+        fprintf(out, " · %s of the peak",
+                number_percent(text, report_number(result, "peak_percent")));
     fputs("</p>\n", out);
     chart_put(out, name_of(result), bars, count, counts);
     if (slug && chain) {
@@ -173,44 +175,49 @@ static void put_card(FILE *out, const cJSON *result, report_counts *counts) {
 }
 
 /* A cell with a number, or a dash where it is not known. */
-static void cell(FILE *out, double value, const char *format, const char *text) {
+static void cell(FILE *out, double value, const char *text) {
     fputs("<td class=\"number\">", out);
     if (value < 0)
-        fputs("–", out);
-    else if (text)
-        fputs(text, out);
+        fputs("<span class=\"unknown\">–</span>", out);
     else
-        fprintf(out, format, value);
+        fputs(text, out);
     fputs("</td>", out);
 }
+
+enum { COLUMNS = 7 };
 
 /* One row per bar: ours with all there is to say, the others with their times. */
 static void put_rows(FILE *out, const cJSON *result) {
     size_t count;
     bar *bars = chart_bench_bars(result, &count);
     const double ours = report_number(result, "min_ms");
+    fprintf(
+        out,
+        "<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"%d\"><span class=\"slug\">",
+        COLUMNS);
+    html_text(out, name_of(result));
+    fputs("</span></th></tr>\n", out);
     for (size_t i = 0; bars && i < count; i++) {
         const bool main = bars[i].kind == BAR_OURS;
-        char ms[NUMBER_BYTES], median[NUMBER_BYTES], ratio[NUMBER_BYTES];
-        fprintf(out, "<tr%s>", main ? " class=\"group main\"" : "");
-        if (main) {
-            fprintf(out, "<th scope=\"rowgroup\" rowspan=\"%zu\">", count);
-            html_text(out, name_of(result));
-            fputs("</th>", out);
-        }
+        char text[NUMBER_BYTES];
+        fprintf(out, "<tr%s>", main ? " class=\"main\"" : "");
         fputs("<td>", out);
         html_text(out, bars[i].name);
         fputs(bars[i].kind == BAR_BARE ? " <span class=\"soft\">(convolution alone)</span></td>"
                                        : "</td>",
               out);
-        cell(out, bars[i].ms, "%g", number_ms(ms, bars[i].ms));
-        cell(out, bars[i].median_ms, "%g", number_ms(median, bars[i].median_ms));
-        cell(out, ours, "%g", number_ratio(ratio, bars[i].ms / ours));
-        cell(out, main ? report_number(result, "gflops") : -1, "%.0f", NULL);
-        cell(out, main ? report_number(result, "peak_percent") : -1, "%.0f\u202f%%", NULL);
-        cell(out, main ? report_number(result, "bandwidth_percent") : -1, "%.0f\u202f%%", NULL);
+        cell(out, bars[i].ms, number_ms(text, bars[i].ms));
+        cell(out, bars[i].median_ms, number_ms(text, bars[i].median_ms));
+        cell(out, ours, number_ratio(text, bars[i].ms / ours));
+        const double gflops = main ? report_number(result, "gflops") : -1;
+        const double peak = main ? report_number(result, "peak_percent") : -1;
+        const double bandwidth = main ? report_number(result, "bandwidth_percent") : -1;
+        cell(out, gflops, number_plain(text, gflops));
+        cell(out, peak, number_percent(text, peak));
+        cell(out, bandwidth, number_percent(text, bandwidth));
         fputs("</tr>\n", out);
     }
+    fputs("</tbody>\n", out);
     free(bars);
 }
 
@@ -224,14 +231,14 @@ void report_bench(FILE *out, const report_source *source, report_counts *counts)
     fputs(
         "</div>\n<h4>All numbers</h4>\n"
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of times\">"
-        "<table><thead><tr><th scope=\"col\">operator</th><th scope=\"col\">by</th>"
+        "<table><thead><tr><th scope=\"col\">by</th>"
         "<th scope=\"col\" class=\"number\">best</th><th scope=\"col\" class=\"number\">median</th>"
         "<th scope=\"col\" class=\"number\">upconv = 1</th>"
         "<th scope=\"col\" class=\"number\">GFLOP/s</th>"
         "<th scope=\"col\" class=\"number\">of peak</th>"
-        "<th scope=\"col\" class=\"number\">of bandwidth</th></tr></thead>\n<tbody>\n",
+        "<th scope=\"col\" class=\"number\">of bandwidth</th></tr></thead>\n",
         out);
     cJSON_ArrayForEach(result, results) put_rows(out, result);
-    fputs("</tbody></table></div>\n", out);
+    fputs("</table></div>\n", out);
     report_machine(out, report_list(source->json, "machine"));
 }

@@ -97,6 +97,11 @@ static void put_bar(FILE *out, const bar *b, const bar *ours, const bar *limit, 
                 "<line class=\"median\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
                 width, end, middle, middle, end, end, middle - 4, middle + 4);
     }
+    if (limit && b != limit) /* a mark on the bar */
+        fprintf(out,
+                "<line class=\"limit-mark\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"%zu\" y2=\"%zu\"/>",
+                limit->ms * scale, limit->ms * scale, top + BAR_TOP - 1,
+                top + BAR_TOP + BAR_HEIGHT + 3);
     fprintf(out, "<text class=\"value\" x=\"%.3f%%\" dx=\"8\" y=\"%zu\">%s</text></g>\n", end,
             top + BAR_TOP + 12, value);
 }
@@ -115,10 +120,6 @@ void chart_put(FILE *out, const char *subject, bar *bars, size_t count, report_c
     fprintf(out, "<svg class=\"chart\" role=\"list\" height=\"%zu\" aria-label=\"", count * ROW);
     html_format(out, "Times of %s, the shortest first", subject);
     fprintf(out, "\" data-bars=\"%zu\">\n", count);
-    if (limit && count > 1) /* through the rows of the others, behind their bars */
-        fprintf(out,
-                "<line class=\"limit-line\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"%d\" y2=\"%zu\"/>\n",
-                limit->ms * scale, limit->ms * scale, BAR_TOP, count * ROW - 6);
     for (size_t i = 0; i < count; i++)
         put_bar(out, &bars[i], ours, limit, scale, i);
     fputs("</svg>\n", out);

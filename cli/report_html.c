@@ -93,6 +93,20 @@ const char *number_ratio(char text[NUMBER_BYTES], double ratio) {
     return number(text, ratio, "×");
 }
 
+const char *number_percent(char text[NUMBER_BYTES], double percent) {
+    snprintf(text, NUMBER_BYTES, "%.*f\u202f%%", percent < 9.95 ? 1 : 0, percent);
+    return text;
+}
+
+const char *number_plain(char text[NUMBER_BYTES], double value) {
+    return number(text, value, "");
+}
+
+const char *number_flop(char text[NUMBER_BYTES], double flop) {
+    return flop >= 1e9 ? number(text, flop * 1e-9, "\u202fGFLOP")
+                       : number(text, flop * 1e-6, "\u202fMFLOP");
+}
+
 const char *number_bytes(char text[NUMBER_BYTES], double bytes) {
     return bytes >= 1 << 20   ? number(text, bytes / (1 << 20), "\u202fMiB")
            : bytes >= 1 << 10 ? number(text, bytes / (1 << 10), "\u202fKiB")

@@ -21,19 +21,22 @@ static void put_verdict(FILE *out, const char *verdict) {
 static void put_times(FILE *out, const cJSON *judge, report_counts *counts) {
     const cJSON *timing = report_list(judge, "timing");
     size_t count;
+    char text[NUMBER_BYTES];
     bar *bars = chart_judge_bars(judge, &count);
     if (bars && count) {
         fputs("<div class=\"cards\"><article class=\"card\"><h3>Time at the default shape</h3>\n"
               "<p class=\"small soft\">",
               out);
         if (report_number(timing, "gflops") > 0)
-            fprintf(out, "%.0f\u202fGFLOP/s", report_number(timing, "gflops"));
+            fprintf(out, "%s\u202fGFLOP/s", number_plain(text, report_number(timing, "gflops")));
         if (report_number(timing, "peak_percent") > 0)
-            fprintf(out, " · %.0f\u202f%% of the peak", report_number(timing, "peak_percent"));
+            fprintf(out, " · %s of the peak",
+                    number_percent(text, report_number(timing, "peak_percent")));
         if (report_number(timing, "repetitions") > 0)
             fprintf(out, " · %.0f repetitions", report_number(timing, "repetitions"));
         if (report_number(timing, "cv") >= 0)
-            fprintf(out, ", which vary by %.1f\u202f%%", 100 * report_number(timing, "cv"));
+            fprintf(out, ", which vary by %s",
+                    number_percent(text, 100 * report_number(timing, "cv")));
         fputs("</p>\n", out);
         chart_put(out, report_text(judge, "operator"), bars, count, counts);
         fputs("</article></div>\n", out);
@@ -49,7 +52,7 @@ static void put_number(FILE *out, const cJSON *test, const char *name, const cha
     const double value = report_number(test, name);
     fputs("<td class=\"number\">", out);
     if (value < 0)
-        fputs("–", out);
+        fputs("<span class=\"unknown\">–</span>", out);
     else
         fprintf(out, format, value);
     fputs("</td>", out);
