@@ -102,6 +102,20 @@ static void put_prototype(FILE *stream, const subject *s) {
     fputs(";\n", stream);
 }
 
+/* "hard, by its author; one tag, another tag" */
+static char *about_text(const problem *p) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return NULL;
+    fprintf(memory, "%s, by %s", p->difficulty, p->author);
+    for (size_t i = 0; i < p->tag_count; i++)
+        fprintf(memory, "%s%s", i ? ", " : "; ", p->tags[i]);
+    fclose(memory);
+    return text;
+}
+
 static int put_page(subject *s) {
     FILE *out = stdout;
     const problem *p = &s->p;
@@ -112,10 +126,10 @@ static int put_page(subject *s) {
     page_paragraph(out, "", p->title, strlen(p->title));
     fputs(cli_colour_off(out), out);
     fprintf(out, "%s\n%s", p->slug, cli_colour_on(out, CLI_DIM));
-    fprintf(out, "%s, by %s", p->difficulty, p->author);
-    for (size_t i = 0; i < p->tag_count; i++)
-        fprintf(out, "%s%s", i ? ", " : "; ", p->tags[i]);
-    fprintf(out, "%s\n\n", cli_colour_off(out));
+    char *about = about_text(p);
+    page_paragraph(out, "", about ? about : "", about ? strlen(about) : 0);
+    free(about);
+    fprintf(out, "%s\n", cli_colour_off(out));
     page_markdown(out, p->body);
 
     page_heading(out, "Parameters of solution, in order, with their default");
