@@ -1,5 +1,5 @@
 /* Peers: other people's implementations, each in a process of its own that runs when it is asked.
- * Called by bench. */
+ * Called by bench --peers and by bench/bench.c. */
 #define _GNU_SOURCE
 #include "peer.h"
 

@@ -1,8 +1,9 @@
 /* Memory and numbers for measurements.
- * Called by bench and sweep. */
-#ifndef UC_BENCH_TENSOR_H
-#define UC_BENCH_TENSOR_H
+ * Called by machine.c, the subcommands that measure, and the programs in bench/. */
+#ifndef UC_CLI_TENSOR_H
+#define UC_CLI_TENSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "upconv.h"
@@ -15,5 +16,12 @@ void *huge_pages(size_t bytes);
 
 /* Numbers in (-scale, scale), the same every time; of any element type, from huge_pages(). */
 void *random_tensor(uc_dtype dtype, const uc_shape *shape, double scale);
+
+/* More than a chain's stages can ask for. */
+#define MOST_OPERANDS 40
+
+/* The operands of a chain in their order, with weights that keep the convolution's values near 1;
+ * each to be freed. False: no memory; those that are there are to be freed all the same. */
+bool random_operands(const uc_chain *chain, void *operands[MOST_OPERANDS]);
 
 #endif

@@ -1,7 +1,7 @@
 /* As many threads, and as many cores, for everything that is measured.
- * Called by bench and sweep before anything else. */
-#ifndef UC_BENCH_THREADS_H
-#define UC_BENCH_THREADS_H
+ * Called by bench, and by the programs in bench/, before anything else. */
+#ifndef UC_CLI_THREADS_H
+#define UC_CLI_THREADS_H
 
 #include <stdbool.h>
 #include <stddef.h>

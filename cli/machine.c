@@ -1,5 +1,6 @@
 /* What this machine can do at most: multiply-adds per second, bytes per second.
- * Called by bench and sweep. The loops over vectors are in machine.inc.c, once per width. */
+ * Called by cpu, bench and judge, and by bench/. machine.inc.c has the loops over vectors, once per
+ * width. */
 #define _GNU_SOURCE
 #include "machine.h"
 

@@ -1,5 +1,5 @@
 /* As many threads, and as many cores, for everything that is measured.
- * Called by bench and sweep before anything else. */
+ * Called by bench, and by the programs in bench/, before anything else. */
 #define _GNU_SOURCE
 #include "threads.h"
 

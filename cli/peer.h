@@ -1,12 +1,12 @@
 /* Peers: other people's implementations, each in a process of its own that runs when it is asked.
- * Called by bench.
+ * Called by bench --peers and by bench/bench.c.
  *
  * A peer is any command that first prints "bare NAME" or "whole NAME" (the convolution alone, or
  * the whole operator) and then answers every line "SLUG batch_size=2 in_channels=32 ..." with the
  * seconds that one execution took, or with "failed: WHY". Between questions it is stopped, so that
  * threads of it that wait for work by spinning don't take the cores from the others. */
-#ifndef UC_BENCH_PEER_H
-#define UC_BENCH_PEER_H
+#ifndef UC_CLI_PEER_H
+#define UC_CLI_PEER_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* Memory and numbers for measurements.
- * Called by bench and sweep. */
+ * Called by machine.c, the subcommands that measure, and the programs in bench/. */
 #define _GNU_SOURCE
 #include "tensor.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,4 +55,16 @@ void *random_tensor(uc_dtype dtype, const uc_shape *shape, double scale) {
             ((uint16_t *)tensor)[i] = half_of(dtype, (float)value);
     }
     return tensor;
+}
+
+bool random_operands(const uc_chain *chain, void *operands[MOST_OPERANDS]) {
+    for (size_t i = 0; i < uc_chain_operand_count(chain); i++) {
+        const uc_shape shape = uc_chain_operand(chain, i).shape;
+        /* Channels and taps add up. */
+        const double sum = (double)elems_of(&shape) / (double)shape.dim[shape.ndim > 1];
+        operands[i] = random_tensor(uc_chain_dtype(chain), &shape, 2 / sqrt(sum));
+        if (!operands[i])
+            return false;
+    }
+    return true;
 }

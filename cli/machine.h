@@ -1,7 +1,8 @@
 /* What this machine can do at most: multiply-adds per second, bytes per second.
- * Called by bench and sweep, which say how close the library comes to it. */
-#ifndef UC_BENCH_MACHINE_H
-#define UC_BENCH_MACHINE_H
+ * Called by cpu, bench and judge, and by the programs in bench/: how close does the library come?
+ */
+#ifndef UC_CLI_MACHINE_H
+#define UC_CLI_MACHINE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* A clock, and a pause that lets threads which still spin after a parallel region go to sleep.
- * Included by everything in bench/ that measures; they define _GNU_SOURCE first. */
-#ifndef UC_BENCH_TIMER_H
-#define UC_BENCH_TIMER_H
+ * Included by everything that measures, here and in bench/; they define _GNU_SOURCE first. */
+#ifndef UC_CLI_TIMER_H
+#define UC_CLI_TIMER_H
 
 #include <time.h>
 

@@ -1,0 +1,98 @@
+/* What machines read: JSON in and out, with the same opening for all.
+ * Called by the subcommands for --json, and for the files that they keep. */
+#define _POSIX_C_SOURCE 200809L
+#include "json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cli.h"
+
+#define MOST_BYTES ((size_t)64 << 20) /* results have kilobytes */
+
+cJSON *json_opening(const char *kind, bool dated) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "kind", kind);
+    cJSON_AddStringToObject(object, "version", uc_version());
+    if (dated) {
+        char date[32] = "";
+        struct tm parts;
+        const time_t today = time(NULL);
+        if (gmtime_r(&today, &parts))
+            strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+        cJSON_AddStringToObject(object, "date", date);
+    }
+    return object;
+}
+
+void json_number(cJSON *object, const char *name, double value) {
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, name, value);
+    else
+        cJSON_AddNullToObject(object, name);
+}
+
+bool json_print(cJSON *object) {
+    char *text = cJSON_Print(object);
+    const bool good = text && puts(text) >= 0 && fflush(stdout) == 0;
+    cJSON_free(text);
+    cJSON_Delete(object);
+    return good;
+}
+
+bool json_write(const cJSON *object, const char *path) {
+    bool good = false;
+    struct stat about;
+    char *text = cJSON_Print(object);
+    const size_t bytes = strlen(path) + sizeof ".partial";
+    char *partial = malloc(bytes);
+    /* What is no regular file (/dev/stdout, a pipe) can't be replaced: it is written into. */
+    const bool in_place = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    if (text && partial) {
+        snprintf(partial, bytes, "%s%s", path, in_place ? "" : ".partial");
+        if (!in_place)
+            cli_remember_file(partial);
+        FILE *file = fopen(partial, "w");
+        good = file && fprintf(file, "%s\n", text) > 0;
+        good = file && fclose(file) == 0 && good;
+        if (!in_place && good)
+            good = rename(partial, path) == 0;
+        if (!in_place && !good) {
+            const int kept = errno;
+            remove(partial);
+            errno = kept;
+        }
+        if (!in_place)
+            cli_forget_file(partial);
+    }
+    free(partial);
+    cJSON_free(text);
+    return good;
+}
+
+cJSON *json_read(const char *path, const char **why) {
+    cJSON *object = NULL;
+    char *text = NULL;
+    FILE *file = fopen(path, "rb");
+    struct stat about;
+    if (!file || fstat(fileno(file), &about) != 0) {
+        *why = strerror(errno);
+    } else if (!S_ISREG(about.st_mode) || (size_t)about.st_size > MOST_BYTES) {
+        *why = "it is not a file of results";
+    } else if (!(text = malloc((size_t)about.st_size + 1))) {
+        *why = "not enough memory";
+    } else {
+        const size_t bytes = fread(text, 1, (size_t)about.st_size, file);
+        if (!(object = cJSON_ParseWithLength(text, bytes)))
+            *why = "it is not JSON";
+    }
+    free(text);
+    if (file)
+        fclose(file);
+    return object;
+}
