@@ -23,7 +23,9 @@ int cli_init(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_plan(int argc, char **argv);
+int cli_report(int argc, char **argv);
 int cli_run(int argc, char **argv);
+int cli_show(int argc, char **argv);
 
 /* ---- Words (words.c) -------------------------------------------------------------------- */
 
