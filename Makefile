@@ -23,7 +23,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 18
 
 run: build ## build, then run the five operators: time, speed, error, PASS or FAIL
-	build/upconv demo
+	build/upconv bench --check
 
 build: ## the libraries and the command: build/libupconv.so, build/libupconv.a, build/upconv
 	@scripts/setup.sh run

@@ -12,9 +12,9 @@ static const struct {
 } subcommands[] = {
     {"list", cli_list, "list the operators, or print their chains"},
     {"run", cli_run, "run an operator or a chain on your own .npy files"},
+    {"bench", cli_bench, "measure how fast operators and chains are here"},
     {"plan", cli_plan, "tell what would run, and why"},
     {"cpu", cli_cpu, "show this machine, and measure what it can do at most"},
-    {"demo", cli_demo, "run the five operators at their default shape, checked and timed"},
 };
 
 #define SUBCOMMAND_COUNT (sizeof subcommands / sizeof *subcommands)
