@@ -70,6 +70,8 @@ sweep: ## many shapes against this machine's peak, and the latency of small call
 peers: ## what bench compares with: oneDNN, PyTorch, ONNX Runtime, OpenVINO; 4 GB in build/peers
 	@scripts/setup.sh peers
 	@bench/peers.sh build/peers
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
 
 install: build ## into PREFIX, /usr/local unless given; DESTDIR goes before it
 	$(CMAKE) --install build --prefix "$(PREFIX)"
