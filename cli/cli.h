@@ -16,9 +16,12 @@ enum {
     EXIT_USAGE = 2  /* the call or its input is */
 };
 
+/* How the user has called this program, for command lines that are to be run again. */
+extern const char *cli_program;
+
 /* A subcommand gets its own name as argv[0]. */
+int cli_bench(int argc, char **argv);
 int cli_cpu(int argc, char **argv);
-int cli_demo(int argc, char **argv);
 int cli_init(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_list(int argc, char **argv);
