@@ -65,7 +65,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Raises what was lucky to the middle one's error, relative to the slices' scales. */
+/* Raises what was lucky to what three in four slices don't exceed, relative to their scales. */
 static bool raise_lucky(const double *expected, size_t slices, size_t positions, double *noise) {
     double *relative = malloc((slices + 1) * sizeof *relative);
     if (!relative)
@@ -76,9 +76,9 @@ static bool raise_lucky(const double *expected, size_t slices, size_t positions,
     }
     qsort(relative, slices, sizeof *relative, by_size);
     for (size_t i = 0; i < slices; i++) {
-        const double middle =
-            relative[slices / 2] * slice_scale(expected + i * positions, positions);
-        noise[i] = noise[i] > middle ? noise[i] : middle;
+        const double usual =
+            relative[slices * 3 / 4] * slice_scale(expected + i * positions, positions);
+        noise[i] = noise[i] > usual ? noise[i] : usual;
     }
     free(relative);
     return true;

@@ -34,8 +34,8 @@ typedef struct comparison {
 /* The largest error that plain unfused float arithmetic makes in each slice (b, c) of the output
  * (for f64: as much smaller as double is finer): once on the data, and `nudged` times on data whose
  * every value is nudged by a unit or none, so that no slice is judged by one lucky rounding; slices
- * that were lucky all the same get the middle one's relative error. For the caller to free; NULL:
- * out of memory. */
+ * that were lucky all the same get the relative error that three in four don't exceed. For the
+ * caller to free; NULL: out of memory. */
 double *compare_noise(const signature *s, const uc_operator_params *params, const data *d,
                       const uc_shape *output, const double *expected, size_t nudged);
 

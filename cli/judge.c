@@ -6,6 +6,7 @@
 #include "json.h"
 #include "judge.h"
 #include "problem.h"
+#include "ticker.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,7 +44,7 @@ static const char help[] =
     "  --time-limit S          seconds for a call in a small test (default 5)\n"
     "  --default-time-limit S  seconds for a call at the default shape (default 120)\n"
     "  --timing S              seconds for the timing (default 10; 0: none)\n"
-    "  --memory-limit MIB      what the solution may have (default 4096; 0: no limit)\n" ENGINE_HELP
+    "  --memory-limit MIB      what the solution may have (default 8192; 0: no limit)\n" ENGINE_HELP
     "  --json                  print one JSON object\n"
     "  --help                  show this\n\n"
     "Exit codes: 0 accepted; 1 not, also where it does not compile or load; 2 a usage error, or "
@@ -207,10 +208,19 @@ static bool run_tests(const judge_settings *with, const test_case *cases, judge_
         if (all->verdict == VERDICT_NOT_LOADED || hangs >= MOST_HANGS) {
             *r = (test_result){.test = &cases[i], .verdict = VERDICT_NOT_RUN};
         } else {
-            cli_progress_step(with->signature->slug, cases[i].name, i, all->count);
-            if (!judge_test(with, &cases[i], r))
-                return false;
+            char what[128];
+            snprintf(what, sizeof what, "%s: %.31s, %zu of %zu", with->signature->slug,
+                     cases[i].name, i + 1, all->count);
+            if (cases[i].is_default_shape)
+                ticker_start(what, 0);
+            else
+                cli_progress_step(with->signature->slug, cases[i].name, i, all->count);
+            const bool good = judge_test(with, &cases[i], r);
+            if (cases[i].is_default_shape)
+                ticker_stop();
             cli_progress(NULL);
+            if (!good)
+                return false;
         }
         hangs += r->verdict == VERDICT_HANG;
         note(all, r);
@@ -347,7 +357,7 @@ int cli_judge(int argc, char **argv) {
                            .time_limit = 5,
                            .default_time_limit = 120,
                            .timing_budget = 10,
-                           .memory_limit_mib = 4096};
+                           .memory_limit_mib = 8192};
     bool list = false;
     for (int option; (option = cli_option("judge", argc, argv, options)) != -1;) {
         if (option == 'h') {

@@ -204,7 +204,7 @@ bool judge_timing(const judge_settings *with, const test_case *c, double relativ
 
 /* ---- Reports (judge_report.c) ----------------------------------------------------------- */
 
-/* The command line that runs one test again. */
+/* The command line that runs one test again; everything with the timing where name is NULL. */
 void report_reproducer(const judge_settings *with, const char *name, char *line, size_t bytes);
 
 typedef struct judge_results {

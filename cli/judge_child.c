@@ -200,6 +200,7 @@ int judge_child(int argc, char **argv) {
     map_arena();
     const signature *s = signature_find(header.slug);
     catch_faults();
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* so that little is lost in a crash */
     set_limits(opening.memory_limit_bytes);
 
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
@@ -217,6 +218,7 @@ int judge_child(int argc, char **argv) {
         read_orders(&round, sizeof round);
         call_round(s, solution, round);
         send(&(child_record){.kind = RECORD_DONE, .round = round});
+        fflush(NULL); /* what it has printed, before this process is ended */
         threads = settled_threads(threads);
         send(&(child_record){.kind = RECORD_THREADS, .round = round, .threads = threads});
     }

@@ -48,7 +48,7 @@ void report_reproducer(const judge_settings *with, const char *name, char *text,
     add_word(&l, w->solution);
     if (w->mode == MODE_SITE)
         add(&l, " --mode site");
-    else
+    else if (name)
         add(&l, " --case %s", name);
     add(&l, " --seed %llu --dtype %s", (unsigned long long)w->seed, uc_dtype_name(w->engine.dtype));
     if (strcmp(w->symbol, "solution") != 0) {
@@ -59,8 +59,12 @@ void report_reproducer(const judge_settings *with, const char *name, char *text,
         add(&l, " --cflags");
         add_word(&l, w->cflags);
     }
-    add(&l, " --batch %zu --time-limit %g --default-time-limit %g --memory-limit %zu --quick",
-        w->batch, w->time_limit, w->default_time_limit, w->memory_limit_mib);
+    add(&l, " --batch %zu --time-limit %g --default-time-limit %g --memory-limit %zu", w->batch,
+        w->time_limit, w->default_time_limit, w->memory_limit_mib);
+    if (name)
+        add(&l, " --quick");
+    else
+        add(&l, " --timing %g", w->timing_budget);
     memmove(text, text + 1, strlen(text)); /* the space before the first word */
 }
 
@@ -75,8 +79,14 @@ void report_opening(const judge_settings *with, size_t tests) {
 
 /* What the solution has printed, without what could move a terminal's cursor. */
 static void print_said(const test_result *r) {
+    static char before[sizeof r->said]; /* it will say the same in every test */
     if (!r->said[0])
         return;
+    if (strcmp(before, r->said) == 0) {
+        printf("         it said the same again\n");
+        return;
+    }
+    strcpy(before, r->said);
     printf("         it said:\n           | ");
     for (const char *c = r->said; *c; c++) {
         if (*c == '\n' && c[1])
@@ -105,7 +115,7 @@ static void print_worst(const test_result *r) {
                unsigned_nan(c->worst[i].expected), unsigned_nan(c->worst[i].got));
 }
 
-static void print_failure(const judge_settings *with, const test_result *r) {
+static void print_failure(const judge_settings *with, const test_result *r, bool is_timing) {
     char again[2048];
     if (r->detail[0])
         printf("         %s\n", r->detail);
@@ -114,7 +124,7 @@ static void print_failure(const judge_settings *with, const test_result *r) {
     if (r->hint[0])
         printf("         hint: %s\n", r->hint);
     print_said(r);
-    report_reproducer(with, r->test->name, again, sizeof again);
+    report_reproducer(with, is_timing ? NULL : r->test->name, again, sizeof again);
     printf("         again: %s\n", again);
 }
 
@@ -134,7 +144,7 @@ void report_test(const judge_settings *with, const test_result *r, size_t number
     if (r->verdict == VERDICT_ACCEPTED)
         print_said(r);
     else if (r->verdict != VERDICT_NOT_RUN)
-        print_failure(with, r);
+        print_failure(with, r, false);
     if (with->mode == MODE_SITE && r->other_mode == VERDICT_WRONG &&
         r->verdict == VERDICT_ACCEPTED) {
         printf("         %sthe site would accept it, the strict comparison says: wrong answer%s\n",
@@ -155,6 +165,9 @@ static void print_timing(const judge_settings *with, const timing_result *t) {
            ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "slower");
     printf("  %.1f GFLOP/s, %.0f %% of the peak; %zu repetitions, variation %.1f %%\n", t->gflops,
            t->peak_percent, t->repetitions, 100 * t->cv);
+}
+
+static void print_limit(const timing_result *t) {
     if (t->below_limit)
         printf("  %sbelow the physical limit of %.3f ms: no honest computation is that fast%s\n",
                cli_colour_on(stdout, CLI_YELLOW), 1e3 * t->limit_seconds, cli_colour_off(stdout));
@@ -179,10 +192,11 @@ void report_closing(const judge_settings *with, const judge_results *all) {
         printf("  timing  ");
         print_verdict(t->check.verdict);
         printf("\n");
-        print_failure(with, &t->check);
+        print_failure(with, &t->check, true);
     } else if (t->was_run) {
         print_timing(with, t);
     }
+    print_limit(t);
     const bool good = all->verdict == VERDICT_ACCEPTED;
     printf("verdict: %s%s%s", cli_colour_on(stdout, good ? CLI_GREEN : CLI_RED),
            verdict_name(all->verdict), cli_colour_off(stdout));
@@ -201,10 +215,10 @@ void report_closing(const judge_settings *with, const judge_results *all) {
 
 /* ---- For machines ----------------------------------------------------------------------- */
 
-static cJSON *json_test(const judge_settings *with, const test_result *r) {
+static cJSON *json_test(const judge_settings *with, const test_result *r, bool is_timing) {
     cJSON *object = cJSON_CreateObject();
     const bool compared = r->comparison.elements > 0;
-    cJSON_AddStringToObject(object, "name", r->test->name);
+    cJSON_AddStringToObject(object, "name", is_timing ? "timing" : r->test->name);
     cJSON_AddStringToObject(object, "verdict", verdict_name(r->verdict));
     json_number(object, "error", compared ? r->comparison.error : (double)NAN);
     json_number(object, "allowed", compared ? r->comparison.allowed : (double)NAN);
@@ -232,7 +246,7 @@ static cJSON *json_test(const judge_settings *with, const test_result *r) {
                              ? r->other_mode
                              : r->verdict));
     char again[2048];
-    report_reproducer(with, r->test->name, again, sizeof again);
+    report_reproducer(with, is_timing ? NULL : r->test->name, again, sizeof again);
     cJSON_AddStringToObject(object, "reproduce", again);
     return object;
 }
@@ -266,9 +280,9 @@ bool report_json(const judge_settings *with, const judge_results *all) {
     cJSON_AddStringToObject(object, "verdict", verdict_name(all->verdict));
     cJSON *tests = cJSON_AddArrayToObject(object, "tests");
     for (size_t i = 0; i < all->count; i++)
-        cJSON_AddItemToArray(tests, json_test(with, &all->results[i]));
+        cJSON_AddItemToArray(tests, json_test(with, &all->results[i], false));
     if (all->timing.check.verdict != VERDICT_ACCEPTED)
-        cJSON_AddItemToArray(tests, json_test(with, &all->timing.check));
+        cJSON_AddItemToArray(tests, json_test(with, &all->timing.check, true));
     if (all->timing.was_run)
         add_timing(object, &all->timing);
     else

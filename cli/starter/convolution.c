@@ -8,7 +8,7 @@
 #define T float /* the element type */
 #endif
 
-static T *new_tensor(size_t elements) {
+static inline T *new_tensor(size_t elements) {
     T *tensor = malloc(elements * sizeof(T));
     if (!tensor)
         abort();

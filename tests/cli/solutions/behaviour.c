@@ -186,8 +186,7 @@ void solution(const T *input, const T *kernel, const T *conv_bias, T *output, si
         pthread_create(&thread, NULL, wait_forever, NULL);
         break;
     case PRINT:
-        puts("a word from the solution");
-        fflush(stdout);
+        printf("a word from the solution"); /* without the end of a line */
         fputs("an error from the solution\033[2J\n", stderr);
         break;
     case FLOOD:
