@@ -18,12 +18,15 @@ enum {
 
 /* A subcommand gets its own name as argv[0]. */
 int cli_bench(int argc, char **argv);
+int cli_check(int argc, char **argv);
 int cli_cpu(int argc, char **argv);
 int cli_init(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_list(int argc, char **argv);
 int cli_plan(int argc, char **argv);
+int cli_report(int argc, char **argv);
 int cli_run(int argc, char **argv);
+int cli_show(int argc, char **argv);
 
 /* ---- Words (words.c) -------------------------------------------------------------------- */
 

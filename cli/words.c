@@ -106,8 +106,15 @@ static int unknown_option(const char *subcommand, const char *argument,
 int cli_option(const char *subcommand, int argc, char **argv, const struct option *options) {
     opterr = 0;
     const int before = optind;
-    const int option = getopt_long(argc, argv, ":h", options, NULL);
+    int option = getopt_long(argc, argv, ":ho:", options, NULL);
     const char *argument = argv[optind > before && optind > 0 ? optind - 1 : before];
+    if (option == 'o') { /* short for --output, where there is one */
+        const struct option *o = options;
+        while (o->name && strcmp(o->name, "output") != 0)
+            o++;
+        option = o->name ? o->val : '?';
+        argument = "-o";
+    }
     if (option == ':') {
         cli_usage(subcommand, "option '%s' needs a value", argument);
         return CLI_BAD_OPTION;

@@ -12,8 +12,10 @@ lint="clang-format cppcheck"
 # g++, clang, libomp-dev, ninja-build: the compilers and generators the library must build with
 # libclang-rt-dev: clang's ThreadSanitizer        pkgconf: the installed upconv.pc
 # binutils: nm, objdump                           dpkg-dev, file: for the dependencies of the .deb
-# locales: the source of one with a decimal comma
-tests="g++ clang libomp-dev libclang-rt-dev ninja-build pkgconf binutils dpkg-dev file locales"
+# locales: the source of one with a decimal comma chromium, fonts-dejavu-core: to look at reports
+# mandoc: checks the man page                     zsh, fish: their completions (bash is there)
+tests="g++ clang libomp-dev libclang-rt-dev ninja-build pkgconf binutils dpkg-dev file locales
+    chromium fonts-dejavu-core mandoc zsh fish"
 # The long tests run programs for arm64 too.
 long="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 # g++: PyTorch compiles with it                   binutils: readelf, for torch without CUDA

@@ -1,0 +1,244 @@
+/* The JSON that a report is made of: reads a file and checks all that the page relies on.
+ * Called by report.c for each file; the other parts of the report ask for fields here. */
+#define _POSIX_C_SOURCE 200809L
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BYTES ((size_t)64 << 20)
+#define MOST_PATH 200
+
+typedef enum kind { TEXT, NUMBER, POSITIVE, BOOLEAN, OBJECT, LIST } kind;
+static const char *const kind_names[] = {"a text",        "a number, 0 or more", "a number above 0",
+                                         "true or false", "an object",           "a list"};
+
+/* What a field must be; `fields` are those of an object, or of each object of a list. */
+typedef struct field {
+    const char *name;
+    kind kind;
+    bool needed;
+    const struct field *fields;
+} field;
+
+static const field caches[] = {{"l1d_bytes", NUMBER, false, NULL},
+                               {"l2_bytes", NUMBER, false, NULL},
+                               {"l3_bytes", NUMBER, false, NULL},
+                               {NULL, TEXT, false, NULL}};
+static const field machine[] = {
+    {"cpu", TEXT, false, NULL},        {"isa", TEXT, false, NULL},
+    {"threads", NUMBER, false, NULL},  {"cores", NUMBER, false, NULL},
+    {"caches", OBJECT, false, caches}, {"peak_gflops", NUMBER, false, NULL},
+    {"read_gbs", NUMBER, false, NULL}, {"write_gbs", NUMBER, false, NULL},
+    {NULL, TEXT, false, NULL}};
+static const field settings[] = {{"batch", NUMBER, false, NULL},
+                                 {"threads", NUMBER, false, NULL},
+                                 {"dtype", TEXT, false, NULL},
+                                 {NULL, TEXT, false, NULL}};
+static const field peers[] = {{"name", TEXT, true, NULL},
+                              {"whole", BOOLEAN, false, NULL},
+                              {"min_ms", POSITIVE, false, NULL},
+                              {"median_ms", POSITIVE, false, NULL},
+                              {NULL, TEXT, false, NULL}};
+static const field results[] = {{"operator", TEXT, false, NULL},
+                                {"chain", TEXT, false, NULL},
+                                {"dtype", TEXT, false, NULL},
+                                {"flops", NUMBER, false, NULL},
+                                {"bytes", NUMBER, false, NULL},
+                                {"min_ms", POSITIVE, true, NULL},
+                                {"median_ms", POSITIVE, false, NULL},
+                                {"repetitions", NUMBER, false, NULL},
+                                {"gflops", NUMBER, false, NULL},
+                                {"peak_percent", NUMBER, false, NULL},
+                                {"bandwidth_percent", NUMBER, false, NULL},
+                                {"limit_ms", POSITIVE, false, NULL},
+                                {"peers", LIST, false, peers},
+                                {NULL, TEXT, false, NULL}};
+static const field bench[] = {
+    {"version", TEXT, false, NULL},      {"date", TEXT, false, NULL},
+    {"machine", OBJECT, false, machine}, {"settings", OBJECT, false, settings},
+    {"results", LIST, true, results},    {NULL, TEXT, false, NULL}};
+
+static const field tests[] = {{"name", TEXT, true, NULL},     {"verdict", TEXT, true, NULL},
+                              {"error", NUMBER, false, NULL}, {"allowed", NUMBER, false, NULL},
+                              {"wrong", NUMBER, false, NULL}, {"elements", NUMBER, false, NULL},
+                              {"hint", TEXT, false, NULL},    {"reproduce", TEXT, false, NULL},
+                              {NULL, TEXT, false, NULL}};
+static const field timing[] = {
+    {"solution_ms", POSITIVE, true, NULL}, {"ours_ms", POSITIVE, false, NULL},
+    {"ratio", NUMBER, false, NULL},        {"gflops", NUMBER, false, NULL},
+    {"peak_percent", NUMBER, false, NULL}, {"limit_ms", POSITIVE, false, NULL},
+    {"repetitions", NUMBER, false, NULL},  {"cv", NUMBER, false, NULL},
+    {"below_limit", BOOLEAN, false, NULL}, {NULL, TEXT, false, NULL}};
+static const field judge[] = {{"version", TEXT, false, NULL},
+                              {"date", TEXT, false, NULL},
+                              {"machine", OBJECT, false, machine},
+                              {"operator", TEXT, true, NULL},
+                              {"solution", TEXT, true, NULL},
+                              {"mode", TEXT, false, NULL},
+                              {"dtype", TEXT, false, NULL},
+                              {"verdict", TEXT, true, NULL},
+                              {"tests", LIST, true, tests},
+                              {"timing", OBJECT, false, timing},
+                              {NULL, TEXT, false, NULL}};
+
+static bool is_kind(const cJSON *item, kind wanted) {
+    switch (wanted) {
+    case TEXT:
+        return cJSON_IsString(item);
+    case NUMBER:
+        return cJSON_IsNumber(item) && isfinite(item->valuedouble) && item->valuedouble >= 0;
+    case POSITIVE:
+        return cJSON_IsNumber(item) && isfinite(item->valuedouble) && item->valuedouble > 0;
+    case BOOLEAN:
+        return cJSON_IsBool(item);
+    case OBJECT:
+        return cJSON_IsObject(item);
+    default:
+        return cJSON_IsArray(item);
+    }
+}
+
+static bool check(const char *path, const char *where, const cJSON *object, const field *fields);
+
+/* An optional field may be missing or null. */
+static bool check_field(const char *path, const char *where, const cJSON *object, const field *f) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, f->name);
+    if (!item && f->needed) {
+        fprintf(stderr, "upconv: %s: %s%s is missing\n", path, where, f->name);
+        return false;
+    }
+    if (!item || (cJSON_IsNull(item) && !f->needed))
+        return true;
+    if (!is_kind(item, f->kind)) {
+        fprintf(stderr, "upconv: %s: %s%s must be %s\n", path, where, f->name, kind_names[f->kind]);
+        return false;
+    }
+    char below[MOST_PATH];
+    if (f->kind == OBJECT) {
+        snprintf(below, sizeof below, "%s%s.", where, f->name);
+        return check(path, below, item, f->fields);
+    }
+    size_t index = 0;
+    for (const cJSON *child = f->kind == LIST ? item->child : NULL; child; child = child->next) {
+        snprintf(below, sizeof below, "%s%s[%zu].", where, f->name, index++);
+        if (!cJSON_IsObject(child)) {
+            fprintf(stderr, "upconv: %s: %s must be an object\n", path, below);
+            return false;
+        }
+        if (!check(path, below, child, f->fields))
+            return false;
+    }
+    return true;
+}
+
+static bool check(const char *path, const char *where, const cJSON *object, const field *fields) {
+    for (const field *f = fields; f->name; f++)
+        if (!check_field(path, where, object, f))
+            return false;
+    return true;
+}
+
+static bool check_source(report_source *source) {
+    const char *path = source->path;
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(source->json, "kind");
+    const char *name = cJSON_GetStringValue(kind);
+    source->judge = name && !strcmp(name, "judge");
+    if (!source->judge && !(name && !strcmp(name, "bench"))) {
+        fprintf(stderr,
+                "upconv: %s: this JSON is neither from 'upconv bench --json' nor from 'upconv "
+                "judge --json'\n",
+                path);
+        return false;
+    }
+    if (!check(path, "", source->json, source->judge ? judge : bench))
+        return false;
+    const cJSON *list = report_list(source->json, source->judge ? "tests" : "results");
+    if (!source->judge && !list->child) {
+        fprintf(stderr, "upconv: %s: results is empty: there is nothing to draw\n", path);
+        return false;
+    }
+    for (const cJSON *r = source->judge ? NULL : list->child; r; r = r->next)
+        if (!report_text(r, "operator") && !report_text(r, "chain")) {
+            fprintf(stderr, "upconv: %s: a result has neither operator nor chain\n", path);
+            return false;
+        }
+    return true;
+}
+
+/* All of a file, closed by a 0; NULL, with words about it, where that can't be had. */
+static char *read_all(const char *path, size_t *bytes) {
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t room = 0;
+    const char *error = file ? NULL : strerror(errno);
+    *bytes = 0;
+    while (file && !error) {
+        if (*bytes + 1 >= room) {
+            room = room ? 2 * room : 1 << 16;
+            char *more = *bytes <= MOST_BYTES ? realloc(text, room) : NULL;
+            if (!more) {
+                error = *bytes > MOST_BYTES ? "too large for a result" : "out of memory";
+                break;
+            }
+            text = more;
+        }
+        const size_t got = fread(text + *bytes, 1, room - 1 - *bytes, file);
+        *bytes += got;
+        if (ferror(file))
+            error = strerror(errno);
+        else if (!got)
+            break;
+    }
+    if (file)
+        fclose(file);
+    if (error) {
+        fprintf(stderr, "upconv: %s: %s\n", path, error);
+        free(text);
+        return NULL;
+    }
+    text[*bytes] = 0;
+    return text;
+}
+
+bool report_read(const char *path, report_source *source) {
+    *source = (report_source){.path = path};
+    size_t bytes;
+    char *text = read_all(path, &bytes);
+    if (!text)
+        return false;
+    const char *end = NULL;
+    source->json = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
+    if (!source->json) {
+        size_t line = 1, column = 1;
+        for (const char *at = text; end && at < end && at < text + bytes; at++) {
+            column = *at == '\n' ? 1 : column + 1;
+            line += *at == '\n';
+        }
+        fprintf(stderr, "upconv: %s:%zu: %s (at column %zu)\n", path, line,
+                bytes ? "this is not JSON" : "the file is empty", column);
+    }
+    free(text);
+    if (!source->json)
+        return false;
+    if (check_source(source))
+        return true;
+    cJSON_Delete(source->json);
+    return false;
+}
+
+const cJSON *report_list(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNull(item) ? NULL : item;
+}
+
+const char *report_text(const cJSON *object, const char *name) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+double report_number(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : -1;
+}
