@@ -5,8 +5,9 @@
 
 #include "signature.h"
 
-/* The starter of a slug for floats, or for doubles; to be called by signature_call(). */
+/* The starter of a slug for floats, doubles, or long doubles; to be called by signature_call(). */
 solution_function unfused_f32(const char *slug);
 solution_function unfused_f64(const char *slug);
+solution_function unfused_long(const char *slug);
 
 #endif

@@ -1,5 +1,6 @@
 /* The five starters for the element type T, each under a name of its own, and the one that finds
- * them: NAME(stem) gives the names. Included by unfused_f32.c and unfused_f64.c. */
+ * them: NAME(stem) gives the names. Included by unfused_f32.c, unfused_f64.c and
+ * unfused_long.c. */
 #include "unfused.h"
 
 #include <string.h>
