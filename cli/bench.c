@@ -28,6 +28,7 @@ static const char help[] =
     "  --repetitions N  rounds, of two executions each (default 10)\n"
     "  --check          check the first item of each output against the oracle; wrong: exit 1\n"
     "  --save FILE      keep the results, as JSON, for --against and 'upconv report'\n"
+    "  -o, --output FILE  the same\n"
     "  --against FILE   compare with kept results; slower: exit 1. Compared is how near each run\n"
     "                   came to its machine's limit, so the machines may differ\n"
     "  --tolerance P    how many percent slower is still fine (default 10)\n"
@@ -70,7 +71,7 @@ static bool take_option(int option, const char *value, settings *with, bench *b)
             return true;
         cli_usage("bench", "--repetitions is 1 to %d (got %s)", MOST_REPETITIONS, value);
         return false;
-    case 'o':
+    case 'S':
         with->save = value;
         return true;
     case 'a':
@@ -110,7 +111,8 @@ static bool read_options(int argc, char **argv, settings *with, bench *b) {
                                             ENGINE_OPTIONS,
                                             {"repetitions", required_argument, NULL, 'r'},
                                             {"check", no_argument, NULL, 'c'},
-                                            {"save", required_argument, NULL, 'o'},
+                                            {"save", required_argument, NULL, 'S'},
+                                            {"output", required_argument, NULL, 'S'},
                                             {"against", required_argument, NULL, 'a'},
                                             {"tolerance", required_argument, NULL, 't'},
                                             {"peers", no_argument, NULL, 'P'},

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cli.h"
+#include "newfile.h"
+#include "upconv.h"
 
 #define MOST_BYTES ((size_t)64 << 20) /* results have kilobytes */
 
@@ -46,31 +47,13 @@ bool json_print(cJSON *object) {
 }
 
 bool json_write(const cJSON *object, const char *path) {
-    bool good = false;
-    struct stat about;
+    newfile file;
     char *text = cJSON_Print(object);
-    const size_t bytes = strlen(path) + sizeof ".partial";
-    char *partial = malloc(bytes);
-    /* What is no regular file (/dev/stdout, a pipe) can't be replaced: it is written into. */
-    const bool in_place = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
-    if (text && partial) {
-        snprintf(partial, bytes, "%s%s", path, in_place ? "" : ".partial");
-        if (!in_place)
-            cli_remember_file(partial);
-        FILE *file = fopen(partial, "w");
-        good = file && fprintf(file, "%s\n", text) > 0;
-        good = file && fclose(file) == 0 && good;
-        if (!in_place && good)
-            good = rename(partial, path) == 0;
-        if (!in_place && !good) {
-            const int kept = errno;
-            remove(partial);
-            errno = kept;
-        }
-        if (!in_place)
-            cli_forget_file(partial);
+    bool good = text && newfile_open(&file, path);
+    if (good) {
+        fprintf(file.stream, "%s\n", text);
+        good = newfile_commit(&file);
     }
-    free(partial);
     cJSON_free(text);
     return good;
 }

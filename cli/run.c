@@ -28,7 +28,7 @@ static const char help[] =
     "  --kernel FILE    the kernel; its shape gives the output channels and the kernel sizes\n"
     "  --NAME FILE      every other tensor of the operator or chain, by its name: conv_bias,\n"
     "                   add_bias, scale; with one value per channel as (C,), (C, 1, 1), ...\n"
-    "  --output FILE    the output\n\n"
+    "  -o, --output FILE  the output\n\n"
     "Of an operator, with the specification's names (hyphens will do), each with the value of the\n"
     "default shape where it is not given ('upconv show SLUG' has them):\n\n"
     "  --stride N       or --stride D,H,W, or --stride_d N and so on\n"
@@ -86,8 +86,10 @@ static const char *find_word(int argc, char **argv) {
             return argv[i + 1];
         if (word[0] != '-' || !word[1])
             return word;
-        if (word[1] != '-' || strchr(word, '='))
+        if (word[1] != '-' || strchr(word, '=')) {
+            i += !strcmp(word, "-o");
             continue;
+        }
         bool flag = false;
         for (size_t o = 0; o < FIXED; o++)
             flag = flag || (fixed[o].has_arg == no_argument &&

@@ -38,7 +38,7 @@ says "stride 2x3x1 padding 2x0x1 output_padding 1x2x0"
 says "a.npy: f32 (2, 10, "
 "$npy" compare "$g/output.npy" a.npy 1e-5 || fail "commas"
 # shellcheck disable=SC2086 # words
-upconv 0 run $files --output=b.npy --stride-d=2 --stride-h 3 --stride_w 1 --padding 2x0x1 \
+upconv 0 run $files -o b.npy --stride-d=2 --stride-h 3 --stride_w 1 --padding 2x0x1 \
     --output-padding-d 1 --output-padding-h 2 --output-padding-w 0 --scaling-factor=1 -- $slug
 cmp -s a.npy b.npy || fail "hyphens, equals signs and 'x' give another result"
 # shellcheck disable=SC2086 # words
