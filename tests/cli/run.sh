@@ -6,8 +6,14 @@ npy=$BUILD/tests/cli/npy-tool
 golden=$SOURCE/tests/golden
 
 # ---- Every golden case, with the parameters by the names that they have there
+# (under sanitizers every fourth: they take their time).
+step=1
+[ -z "${SANITIZE:-}" ] || step=4
 cases=0
+number=0
 while read -r name parameters; do
+    number=$((number + 1))
+    [ $((number % step)) = 0 ] || continue
     slug=${name%%/*}
     folder=$golden/$name
     set -- "$slug"
@@ -24,7 +30,7 @@ while read -r name parameters; do
     "$npy" compare rounded.npy reference.npy 2e-7 >differ || fail "$name: $(cat differ)"
     cases=$((cases + 1))
 done <"$golden/cases.txt"
-[ $cases -ge 60 ] || fail "only $cases golden cases"
+[ $((cases * step)) -ge 60 ] || fail "only $cases golden cases"
 echo "$cases golden cases"
 
 # ---- Every way to say a parameter
