@@ -210,13 +210,13 @@ static bool take_option(job *j, int option, const char *value) {
     case FLAG_HELP:
         return j->help = true;
     default:
-        if (option >= PARAMETER_OPTION)
-            return take_parameter(j, j->parameter[option - PARAMETER_OPTION], value);
-        if (option >= TENSOR_OPTION) {
+        if (option < TENSOR_OPTION)
+            return engine_option("run", option, value, &j->with);
+        if ((size_t)(option - TENSOR_OPTION) < j->files.count) {
             j->files.all[option - TENSOR_OPTION].path = value;
             return true;
         }
-        return engine_option("run", option, value, &j->with);
+        return take_parameter(j, j->parameter[option - PARAMETER_OPTION], value);
     }
 }
 
