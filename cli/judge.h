@@ -207,7 +207,19 @@ bool judge_timing(const judge_settings *with, const test_case *c, double relativ
 /* The command line that runs one test again. */
 void report_reproducer(const judge_settings *with, const char *name, char *line, size_t bytes);
 
+typedef struct judge_results {
+    verdict verdict; /* the first failure's, or accepted */
+    size_t count, failed;
+    test_result results[CASES_MOST];
+    timing_result timing;
+    machine machine; /* zeros where nothing was measured */
+} judge_results;
+
 void report_opening(const judge_settings *with, size_t tests);
 void report_test(const judge_settings *with, const test_result *r, size_t number, size_t tests);
+void report_closing(const judge_settings *with, const judge_results *all);
+
+/* False: nobody takes the output. */
+bool report_json(const judge_settings *with, const judge_results *all);
 
 #endif
