@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "newfile.h"
 #include "upconv.h"
 
 #define MOST_BYTES ((size_t)64 << 20) /* results have kilobytes */
@@ -46,16 +45,16 @@ bool json_print(cJSON *object) {
     return good;
 }
 
-bool json_write(const cJSON *object, const char *path) {
-    newfile file;
+bool json_write(const cJSON *object, newfile *file) {
     char *text = cJSON_Print(object);
-    bool good = text && newfile_open(&file, path);
-    if (good) {
-        fprintf(file.stream, "%s\n", text);
-        good = newfile_commit(&file);
+    if (!text) {
+        newfile_discard(file);
+        errno = ENOMEM;
+        return false;
     }
+    fprintf(file->stream, "%s\n", text);
     cJSON_free(text);
-    return good;
+    return newfile_commit(file);
 }
 
 cJSON *json_read(const char *path, const char **why) {
