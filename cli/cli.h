@@ -17,8 +17,8 @@ enum {
 };
 
 /* A subcommand gets its own name as argv[0]. */
+int cli_bench(int argc, char **argv);
 int cli_cpu(int argc, char **argv);
-int cli_demo(int argc, char **argv);
 int cli_init(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_list(int argc, char **argv);

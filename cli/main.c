@@ -13,6 +13,7 @@ static const struct {
     {"list", cli_list, "list the operators, or print their chains"},
     {"show", cli_show, "show a problem: semantics, parameters, prototype, problem file"},
     {"run", cli_run, "run an operator or a chain on your own .npy files"},
+    {"bench", cli_bench, "measure how fast operators and chains are here"},
     {"plan", cli_plan, "tell what would run, and why"},
     {"cpu", cli_cpu, "show this machine, and measure what it can do at most"},
     {"report", cli_report, "make a web page of the results of bench and judge"},
