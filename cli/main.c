@@ -17,7 +17,6 @@ static const struct {
     {"plan", cli_plan, "tell what would run, and why"},
     {"cpu", cli_cpu, "show this machine, and measure what it can do at most"},
     {"report", cli_report, "make a web page of the results of bench and judge"},
-    {"demo", cli_demo, "run the five operators at their default shape, checked and timed"},
 };
 
 #define SUBCOMMAND_COUNT (sizeof subcommands / sizeof *subcommands)
