@@ -16,6 +16,9 @@ enum {
     EXIT_USAGE = 2  /* the call or its input is */
 };
 
+/* How the user has called this program, for command lines that are to be run again. */
+extern const char *cli_program;
+
 /* A subcommand gets its own name as argv[0]. */
 int cli_bench(int argc, char **argv);
 int cli_cpu(int argc, char **argv);

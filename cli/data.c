@@ -102,7 +102,7 @@ static double draw(rng *r, family f, bool is_input) {
     case FAMILY_CONSTANT:
         return 0.375;
     case FAMILY_LARGE:
-        return (is_input ? 30 : 1) * rng_normal(r);
+        return (is_input ? 60 : 1) * rng_normal(r);
     case FAMILY_TINY:
         return (is_input ? 1e-6 : 1) * rng_normal(r);
     case FAMILY_NEGATIVE:

@@ -22,7 +22,7 @@ uint64_t rng_fresh_seed(void);
 
 /* What the values are like. SITE: uniform in [0, 1), everywhere. NORMAL: signed, about 1, and
  * kernels that keep the convolution's values about 1, too. INTEGER: small whole numbers, so that
- * sums are exact in any order. LARGE: inputs about 30. TINY: about 1e-6. NEGATIVE: inputs below 0,
+ * sums are exact in any order. LARGE: inputs about 60. TINY: about 1e-6. NEGATIVE: inputs below 0,
  * kernels above, so that every product is below 0. CONSTANT: the same number everywhere.
  * NON_FINITE: NaN and infinities here and there in the input; ONE_INFINITY: just one of them. */
 typedef enum family {

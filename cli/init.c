@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "embedded.h"
+#include "newfile.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -71,32 +72,14 @@ static void append_file(text *t, const char *name, const char *const words[]) {
     }
 }
 
-/* All of a file or nothing: under another name first. False, with errno, where it can't be. */
-static bool write_whole(const char *path, const text *t, bool force) {
-    char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary) {
-        errno = ENAMETOOLONG;
+static bool write_text(const char *path, const text *t) {
+    newfile file;
+    if (!newfile_open(&file, path))
         return false;
-    }
-    const int file = mkstemp(temporary);
-    if (file < 0)
-        return false;
-    cli_remember_file(temporary);
-    const mode_t mask = umask(0);
-    umask(mask);
-    bool good = fchmod(file, 0666 & ~mask) == 0;
-    for (size_t done = 0; good && done < t->bytes;) {
-        const ssize_t bytes = write(file, t->at + done, t->bytes - done);
-        good = bytes > 0;
-        done += good ? (size_t)bytes : 0;
-    }
-    good = close(file) == 0 && good;
-    /* link() does not replace, rename() does. */
-    good = good && (force ? rename(temporary, path) : link(temporary, path)) == 0;
-    const int error = errno;
-    cli_remove_file(temporary);
-    errno = error;
-    return good;
+    if (fwrite(t->at, 1, t->bytes, file.stream) == t->bytes)
+        return newfile_commit(&file);
+    newfile_discard(&file);
+    return false;
 }
 
 static bool make_folders(const char *path) {
@@ -181,7 +164,7 @@ static int write_starter(const char *slug, const char *folder, uc_dtype dtype, b
         const bool good =
             !t.failed &&
             snprintf(path, sizeof path, "%s/%s", folder, outputs[i]) < (int)sizeof path &&
-            write_whole(path, &t, force);
+            write_text(path, &t);
         free(t.at);
         if (!good) {
             fprintf(stderr, "upconv: can't write '%s/%s': %s\n", folder, outputs[i],

@@ -2,8 +2,11 @@
  * Called by the user's shell. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "judge.h"
 
 #include <string.h>
+
+const char *cli_program = "upconv";
 
 static const struct {
     const char *name;
@@ -12,7 +15,9 @@ static const struct {
 } subcommands[] = {
     {"list", cli_list, "list the operators, or print their chains"},
     {"show", cli_show, "show a problem: semantics, parameters, prototype, problem file"},
+    {"init", cli_init, "write a starter: solution.c, Makefile, README"},
     {"run", cli_run, "run an operator or a chain on your own .npy files"},
+    {"judge", cli_judge, "judge your own implementation: is it right, and how fast"},
     {"bench", cli_bench, "measure how fast operators and chains are here"},
     {"plan", cli_plan, "tell what would run, and why"},
     {"cpu", cli_cpu, "show this machine, and measure what it can do at most"},
@@ -41,6 +46,7 @@ static void print_help(FILE *stream) {
 
 int main(int argc, char **argv) {
     cli_catch_signals();
+    cli_program = argv[0];
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -53,6 +59,8 @@ int main(int argc, char **argv) {
         printf("upconv %s\n", uc_version());
         return EXIT_GOOD;
     }
+    if (!strcmp(argv[1], "judge-child")) /* not for people: the judge starts it */
+        return judge_child(argc - 1, argv + 1);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         if (!strcmp(argv[1], subcommands[i].name))
             return subcommands[i].run(argc - 1, argv + 1);
