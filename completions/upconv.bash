@@ -17,7 +17,8 @@ _upconv_options() {
         echo --count --full --case --shape --family --seed --dtype --threads --isa --json
         ;;
     judge)
-        echo --problem --symbol --quick --mode --seed --dtype --json
+        echo --quick --mode --dtype --symbol --cflags --case --seed --list --problem --batch \
+            --time-limit --default-time-limit --timing --memory-limit --threads --isa --json
         ;;
     bench)
         echo --batch --shape --dtype --threads --isa --repetitions --check --save --against \
@@ -69,6 +70,7 @@ _upconv_value() {
     # Numbers and words that nobody can guess.
     *:--threads | *:--batch | *:--shape | *:--seed | *:--count | *:--repetitions) ;;
     *:--tolerance | *:--symbol | *:--title | *:--peer | *:--case | *:--family) ;;
+    *:--cflags | *:--timing | *:--*-limit) ;;
     run:--stride* | run:--padding* | run:--output_padding* | run:--pool_kernel) ;;
     run:--clamp_* | run:--sum_weight | run:--scaling_factor) ;;
     *) return 1 ;;

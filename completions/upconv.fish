@@ -36,11 +36,12 @@ set -l all list show init run check judge bench plan cpu report
 __upconv_option "$all" help 'Show its help'
 __upconv_option "$all" json 'Print JSON'
 __upconv_option 'show init run check judge bench plan' dtype 'Element type' -x -a 'f32 f64 f16 bf16'
-__upconv_option 'run check bench plan cpu' threads 'At most this many threads' -x
-__upconv_option 'run check bench plan' isa 'Instruction set' -x -a 'auto portable avx2 avx512'
+__upconv_option 'run check judge bench plan cpu' threads 'At most this many threads' -x
+__upconv_option 'run check judge bench plan' isa 'Instruction set' -x -a 'auto portable avx2 avx512'
 __upconv_option 'check bench plan' shape 'Another shape' -x
-__upconv_option 'bench plan' batch 'Batch size' -x
+__upconv_option 'judge bench plan' batch 'Batch size' -x
 __upconv_option 'check judge' seed 'The numbers of another run' -x
+__upconv_option 'check judge' case 'Only the test of this name' -x
 
 # Options of one
 __upconv_option list chains 'Print chains instead'
@@ -64,12 +65,17 @@ __upconv_option run scaling_factor 'What is multiplied by' -x
 __upconv_option run reference 'Compute with the oracle'
 __upconv_option check count 'Random shapes' -x
 __upconv_option check full 'The default shape, too'
-__upconv_option check case 'Only cases of this name' -x
 __upconv_option check family 'Only this kind of data' -x
 __upconv_option judge problem 'A problem file' -x -a '(__fish_complete_suffix .md)'
 __upconv_option judge symbol 'Name of the function' -x
 __upconv_option judge quick 'Small cases only, no timing'
 __upconv_option judge mode 'How strict' -x -a 'strict site'
+__upconv_option judge cflags 'More words for the compiler' -x
+__upconv_option judge list 'List the tests'
+__upconv_option judge time-limit 'Seconds for a call in a small test' -x
+__upconv_option judge default-time-limit 'Seconds for a call at the default shape' -x
+__upconv_option judge timing 'Seconds for the timing' -x
+__upconv_option judge memory-limit 'MiB that the solution may have' -x
 __upconv_option bench repetitions 'Rounds' -x
 __upconv_option bench check 'Check the outputs, too'
 __upconv_option bench save 'Keep the results' -x -a '(__fish_complete_suffix .json)'
