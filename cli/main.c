@@ -17,6 +17,7 @@ static const struct {
     {"show", cli_show, "show a problem: semantics, parameters, prototype, problem file"},
     {"init", cli_init, "write a starter: solution.c, Makefile, README"},
     {"run", cli_run, "run an operator or a chain on your own .npy files"},
+    {"check", cli_check, "check our own implementation against the float64 oracle"},
     {"judge", cli_judge, "judge your own implementation: is it right, and how fast"},
     {"bench", cli_bench, "measure how fast operators and chains are here"},
     {"plan", cli_plan, "tell what would run, and why"},
