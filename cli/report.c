@@ -112,7 +112,10 @@ static void put_page(FILE *out, const report_source *sources, size_t count,
     }
     fputs("</main>\n<footer>Made by ", out);
     html_format(out, "upconv %s", uc_version());
-    fputs(". GFLOP counts the multiply-adds that touch real data and reach the output, twice."
+    fputs(". GFLOP counts the multiply-adds that touch real data and reach the output, twice. The "
+          "physical limit of a benchmark is this work at the measured peak, or its memory traffic "
+          "at the measured bandwidth, whichever takes longer; a judge’s leaves room for algorithms "
+          "that need an eighth of the operations."
           "</footer>\n</div>\n</body>\n</html>\n",
           out);
 }

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bar_names[BAR_KINDS] = {
-    [BAR_OURS] = "upconv",
-    [BAR_WHOLE] = "another library, the whole operator",
-    [BAR_BARE] = "another library, the convolution alone",
-    [BAR_SOLUTION] = "the solution that was judged",
-    [BAR_LIMIT] = "physical limit: peak arithmetic or memory, whichever is slower"};
+const char *const bar_names[BAR_KINDS] = {[BAR_OURS] = "upconv",
+                                          [BAR_WHOLE] = "another library, the whole operator",
+                                          [BAR_BARE] = "another library, the convolution alone",
+                                          [BAR_SOLUTION] = "the solution that was judged",
+                                          [BAR_LIMIT] = "the physical limit on this machine"};
 
 static const char *const classes[BAR_KINDS] = {[BAR_OURS] = "ours",
                                                [BAR_WHOLE] = "whole",

@@ -58,6 +58,31 @@ static void put_number(FILE *out, const cJSON *test, const char *name, const cha
     fputs("</td>", out);
 }
 
+static void put_line(FILE *out, const char *text) {
+    if (!text || !*text)
+        return;
+    html_text(out, text);
+    fputs("<br>", out);
+}
+
+/* A value, or what JSON has instead of those that it does not know. */
+static void put_value(FILE *out, const cJSON *value) {
+    if (cJSON_IsNumber(value))
+        fprintf(out, "%.9g", value->valuedouble);
+    else
+        fputs("NaN or infinite", out);
+}
+
+static void put_element(FILE *out, const cJSON *element) {
+    fputs("<span class=\"soft\">at ", out);
+    html_text(out, report_text(element, "index"));
+    fputs(" expected ", out);
+    put_value(out, cJSON_GetObjectItemCaseSensitive(element, "expected"));
+    fputs(", got ", out);
+    put_value(out, cJSON_GetObjectItemCaseSensitive(element, "got"));
+    fputs("</span><br>", out);
+}
+
 static void put_test(FILE *out, const cJSON *test) {
     const char *verdict = report_text(test, "verdict"), *hint = report_text(test, "hint");
     const char *reproduce = report_text(test, "reproduce");
@@ -75,10 +100,10 @@ static void put_test(FILE *out, const cJSON *test) {
     if (good || (!hint && !reproduce))
         return;
     fputs("<tr class=\"detail\"><td colspan=\"6\">", out);
-    if (hint && *hint) {
-        html_text(out, hint);
-        fputs("<br>", out);
-    }
+    put_line(out, report_text(test, "detail"));
+    put_line(out, hint);
+    const cJSON *element;
+    cJSON_ArrayForEach(element, report_list(test, "worst")) put_element(out, element);
     if (reproduce && *reproduce) {
         fputs("<code>", out);
         html_text(out, reproduce);

@@ -60,6 +60,8 @@ static const field bench[] = {
     {"machine", OBJECT, false, machine}, {"settings", OBJECT, false, settings},
     {"results", LIST, true, results},    {NULL, TEXT, false, NULL}};
 
+/* expected and got are any number, or null where they are none. */
+static const field worst[] = {{"index", TEXT, true, NULL}, {NULL, TEXT, false, NULL}};
 static const field tests[] = {{"name", TEXT, true, NULL},     {"verdict", TEXT, true, NULL},
                               {"error", NUMBER, false, NULL}, {"allowed", NUMBER, false, NULL},
                               {"wrong", NUMBER, false, NULL}, {"elements", NUMBER, false, NULL},
