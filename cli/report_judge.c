@@ -32,9 +32,10 @@ static void put_times(FILE *out, const cJSON *judge, report_counts *counts) {
         if (report_number(timing, "peak_percent") > 0)
             fprintf(out, " · %s of the peak",
                     number_percent(text, report_number(timing, "peak_percent")));
-        if (report_number(timing, "repetitions") > 0)
-            fprintf(out, " · %.0f repetitions", report_number(timing, "repetitions"));
-        if (report_number(timing, "cv") >= 0)
+        const double repetitions = report_number(timing, "repetitions");
+        if (repetitions > 0)
+            fprintf(out, " · %.0f repetition%s", repetitions, repetitions == 1 ? "" : "s");
+        if (repetitions > 1 && report_number(timing, "cv") >= 0)
             fprintf(out, ", which vary by %s",
                     number_percent(text, 100 * report_number(timing, "cv")));
         fputs("</p>\n", out);

@@ -65,6 +65,7 @@ static const field worst[] = {{"index", TEXT, true, NULL}, {NULL, TEXT, false, N
 static const field tests[] = {{"name", TEXT, true, NULL},     {"verdict", TEXT, true, NULL},
                               {"error", NUMBER, false, NULL}, {"allowed", NUMBER, false, NULL},
                               {"wrong", NUMBER, false, NULL}, {"elements", NUMBER, false, NULL},
+                              {"worst", LIST, false, worst},  {"detail", TEXT, false, NULL},
                               {"hint", TEXT, false, NULL},    {"reproduce", TEXT, false, NULL},
                               {NULL, TEXT, false, NULL}};
 static const field timing[] = {
