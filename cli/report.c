@@ -32,8 +32,8 @@ typedef struct settings {
 /* Which kinds of bars the page has, for its legend. */
 static bool find_kinds(const report_source *sources, size_t count, bool kinds[BAR_KINDS]) {
     for (size_t i = 0; i < count; i++) {
-        const cJSON *results = report_list(sources[i].json, "results");
-        const cJSON *each = sources[i].judge ? sources[i].json : results->child;
+        const cJSON *each =
+            sources[i].judge ? sources[i].json : report_first(sources[i].json, "results");
         for (; each; each = sources[i].judge ? NULL : each->next) {
             size_t bar_count;
             bar *bars = sources[i].judge ? chart_judge_bars(each, &bar_count)

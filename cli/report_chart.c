@@ -134,15 +134,14 @@ static void add(bar *bars, size_t *count, bar_kind kind, const char *name, const
 }
 
 bar *chart_bench_bars(const cJSON *result, size_t *count) {
-    const cJSON *peers = report_list(result, "peers");
+    const cJSON *peers = report_item(result, "peers");
     bar *bars = malloc(((size_t)cJSON_GetArraySize(peers) + 2) * sizeof *bars);
     *count = 0;
     if (!bars)
         return NULL;
     add(bars, count, BAR_OURS, "upconv", result, "min_ms", "median_ms");
     add(bars, count, BAR_LIMIT, "physical limit", result, "limit_ms", NULL);
-    const cJSON *peer;
-    cJSON_ArrayForEach(peer, peers) {
+    for (const cJSON *peer = report_first(result, "peers"); peer; peer = peer->next) {
         const bool whole = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(peer, "whole"));
         add(bars, count, whole ? BAR_WHOLE : BAR_BARE, report_text(peer, "name"), peer, "min_ms",
             "median_ms");
@@ -152,7 +151,7 @@ bar *chart_bench_bars(const cJSON *result, size_t *count) {
 
 bar *chart_judge_bars(const cJSON *judge, size_t *count) {
     bar *bars = malloc(3 * sizeof *bars);
-    const cJSON *timing = report_list(judge, "timing");
+    const cJSON *timing = report_item(judge, "timing");
     *count = 0;
     if (!bars || !timing)
         return bars;

@@ -19,7 +19,7 @@ static void put_verdict(FILE *out, const char *verdict) {
 }
 
 static void put_times(FILE *out, const cJSON *judge, report_counts *counts) {
-    const cJSON *timing = report_list(judge, "timing");
+    const cJSON *timing = report_item(judge, "timing");
     size_t count;
     char text[NUMBER_BYTES];
     bar *bars = chart_judge_bars(judge, &count);
@@ -103,8 +103,8 @@ static void put_test(FILE *out, const cJSON *test) {
     fputs("<tr class=\"detail\"><td colspan=\"6\">", out);
     put_line(out, report_text(test, "detail"));
     put_line(out, hint);
-    const cJSON *element;
-    cJSON_ArrayForEach(element, report_list(test, "worst")) put_element(out, element);
+    for (const cJSON *e = report_first(test, "worst"); e; e = e->next)
+        put_element(out, e);
     if (reproduce && *reproduce) {
         fputs("<code>", out);
         html_text(out, reproduce);
@@ -114,9 +114,9 @@ static void put_test(FILE *out, const cJSON *test) {
 }
 
 void report_judge(FILE *out, const report_source *source, report_counts *counts) {
-    const cJSON *judge = source->json, *tests = report_list(judge, "tests"), *test;
+    const cJSON *judge = source->json, *first = report_first(judge, "tests");
     size_t total = 0, accepted = 0;
-    cJSON_ArrayForEach(test, tests) {
+    for (const cJSON *test = first; test; test = test->next) {
         total++;
         accepted += is_good(report_text(test, "verdict"));
     }
@@ -139,8 +139,9 @@ void report_judge(FILE *out, const report_source *source, report_counts *counts)
               "<th scope=\"col\" class=\"number\">wrong</th>"
               "<th scope=\"col\" class=\"number\">elements</th></tr></thead>\n<tbody>\n",
               out);
-        cJSON_ArrayForEach(test, tests) put_test(out, test);
+        for (const cJSON *test = first; test; test = test->next)
+            put_test(out, test);
         fputs("</tbody></table></div>\n", out);
     }
-    report_machine(out, report_list(judge, "machine"));
+    report_machine(out, report_item(judge, "machine"));
 }

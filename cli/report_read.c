@@ -157,12 +157,12 @@ static bool check_source(report_source *source) {
     }
     if (!check(path, "", source->json, source->judge ? judge : bench))
         return false;
-    const cJSON *list = report_list(source->json, source->judge ? "tests" : "results");
-    if (!source->judge && !list->child) {
+    const cJSON *first = source->judge ? NULL : report_first(source->json, "results");
+    if (!source->judge && !first) {
         fprintf(stderr, "upconv: %s: results is empty: there is nothing to draw\n", path);
         return false;
     }
-    for (const cJSON *r = source->judge ? NULL : list->child; r; r = r->next)
+    for (const cJSON *r = first; r; r = r->next)
         if (!report_text(r, "operator") && !report_text(r, "chain")) {
             fprintf(stderr, "upconv: %s: a result has neither operator nor chain\n", path);
             return false;
@@ -178,9 +178,14 @@ bool report_read(const char *path, report_source *source) {
     return false;
 }
 
-const cJSON *report_list(const cJSON *object, const char *name) {
+const cJSON *report_item(const cJSON *object, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsNull(item) ? NULL : item;
+}
+
+const cJSON *report_first(const cJSON *object, const char *name) {
+    const cJSON *list = report_item(object, name);
+    return list ? list->child : NULL;
 }
 
 const char *report_text(const cJSON *object, const char *name) {
