@@ -31,16 +31,17 @@ static const cJSON *find(const cJSON *results, const char *text) {
 }
 
 bool bench_read_baseline(bench *b, const char *path) {
-    const char *why = NULL;
     size_t common = 0;
-    cJSON *file = json_read(path, &why);
+    cJSON *file = json_read(path);
+    if (!file)
+        return false;
     const cJSON *kind = cJSON_GetObjectItem(file, "kind");
     const cJSON *results = cJSON_GetObjectItem(file, "results");
-    if (file && (!cJSON_IsString(kind) || strcmp(kind->valuestring, "bench") != 0 ||
-                 !cJSON_IsArray(results)))
-        why = "it has no results of 'upconv bench'";
-    if (why) {
-        cli_usage("bench", "%s: %s; 'upconv bench --save FILE' makes one", path, why);
+    if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "bench") != 0 ||
+        !cJSON_IsArray(results)) {
+        cli_usage("bench",
+                  "%s: it has no results of 'upconv bench'; 'upconv bench --save FILE' makes one",
+                  path);
         cJSON_Delete(file);
         return false;
     }

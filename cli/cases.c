@@ -266,7 +266,7 @@ static void plant_channels(data *d, bool same) {
     for (size_t i = 0; i < d->elems[1]; i++) {
         const size_t channel = i / taps % channels, first = i - channel * taps;
         if (same && channel)
-            put(d, 1, i, get(d, 1, first) * (1 + 1e-3 * (double)channel));
+            put(d, 1, i, get(d, 1, first) * (1 + 1e-3 * (double)(channel * channel)));
         else if (!same && channel == channels / 2)
             put(d, 1, i, 100 * get(d, 1, i));
     }

@@ -31,11 +31,11 @@ typedef struct comparison {
     wrong_element worst[COMPARISON_WORST]; /* of the wrong ones, the worst first */
 } comparison;
 
-/* The largest error that plain unfused arithmetic makes in each slice (b, c) of the output, in
- * float (for f64: in double): once on the data, and `nudged` times on data whose every value is
- * nudged by a unit or none, so that no slice is judged by one lucky rounding; slices that were
- * lucky all the same get the middle one's relative error. For the caller to free; NULL: out of
- * memory. */
+/* The largest error that plain unfused float arithmetic makes in each slice (b, c) of the output
+ * (for f64: as much smaller as double is finer): once on the data, and `nudged` times on data whose
+ * every value is nudged by a unit or none, so that no slice is judged by one lucky rounding; slices
+ * that were lucky all the same get the middle one's relative error. For the caller to free; NULL:
+ * out of memory. */
 double *compare_noise(const signature *s, const uc_operator_params *params, const data *d,
                       const uc_shape *output, const double *expected, size_t nudged);
 

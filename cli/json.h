@@ -21,7 +21,8 @@ bool json_print(cJSON *object);
 /* Writes it into a file that was opened, and puts that in its place. False with errno set. */
 bool json_write(const cJSON *object, newfile *file);
 
-/* The JSON of a file, to be freed with cJSON_Delete(). NULL with *why set. */
-cJSON *json_read(const char *path, const char **why);
+/* The JSON of a file, to be freed with cJSON_Delete(). NULL where there is none; what is wrong, and
+ * in which line, is said on standard error. */
+cJSON *json_read(const char *path);
 
 #endif

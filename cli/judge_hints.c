@@ -323,12 +323,12 @@ static void find_hint(const look *l, char *hint, size_t bytes) {
         found = "this is what the call before should have given";
     if (!found)
         found = border_pattern(l);
-    if (!found && phase_pattern(l, hint, bytes))
-        return;
     if (!found && is_transposed(l))
         found = "looks like height and width are transposed";
     if (!found && is_small)
         found = operator_pattern(l);
+    if (!found && phase_pattern(l, hint, bytes))
+        return;
     if (!found)
         found = overflow_pattern(l);
     if (!found)

@@ -15,13 +15,13 @@ static const struct {
 } subcommands[] = {
     {"list", cli_list, "list the operators, or print their chains"},
     {"show", cli_show, "show a problem: semantics, parameters, prototype, problem file"},
+    {"init", cli_init, "write a starter: solution.c, Makefile, README"},
     {"run", cli_run, "run an operator or a chain on your own .npy files"},
     {"check", cli_check, "check our own implementation against the float64 oracle"},
+    {"judge", cli_judge, "judge your own implementation: is it right, and how fast"},
     {"bench", cli_bench, "measure how fast operators and chains are here"},
     {"plan", cli_plan, "tell what would run, and why"},
     {"cpu", cli_cpu, "show this machine, and measure what it can do at most"},
-    {"init", cli_init, "write a starter: solution.c, Makefile, README"},
-    {"judge", cli_judge, "judge your own implementation: is it right, and how fast"},
     {"report", cli_report, "make a web page of the results of bench and judge"},
 };
 

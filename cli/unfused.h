@@ -5,9 +5,7 @@
 
 #include "signature.h"
 
-/* The starter of a slug for floats, doubles, or long doubles; to be called by signature_call(). */
-solution_function unfused_f32(const char *slug);
-solution_function unfused_f64(const char *slug);
-solution_function unfused_long(const char *slug);
+/* The starter of a slug, in float; to be called by signature_call(). */
+solution_function unfused(const char *slug);
 
 #endif
