@@ -121,7 +121,7 @@ _upconv() {
         _upconv_files md
         ;;
     init) if [[ $first ]]; then _upconv_slugs; else _upconv_files; fi ;;
-    judge) if [[ $first ]]; then _upconv_slugs; else _upconv_files c so; fi ;;
+    judge) if [[ $first && " ${COMP_WORDS[*]} " != *" --problem"* ]]; then _upconv_slugs; else _upconv_files c so; fi ;;
     check)
         _upconv_slugs
         _upconv_words all
