@@ -76,7 +76,6 @@ bool bench_case_open(bench_case *c, const bench *b) {
     const uc_dtype dtype = uc_chain_dtype(c->t.chain);
     const uc_shape in = uc_chain_input(c->t.chain), out = uc_chain_output(c->t.chain);
     count_bytes(c);
-    c->baseline = c->change = NAN;
     c->input = random_tensor(dtype, &in, 1);
     c->output = huge_pages(elems_of(&out) * uc_dtype_bytes(dtype));
     bool enough = c->input && c->output && random_operands(c->t.chain, c->operands) &&

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "cli.h"
-#include "newfile.h"
 
 #define MOST_BYTES ((size_t)64 << 20) /* results have kilobytes */
 
@@ -45,16 +44,16 @@ bool json_print(cJSON *object) {
     return good;
 }
 
-bool json_write(const cJSON *object, const char *path) {
-    newfile file;
+bool json_write(const cJSON *object, newfile *file) {
     char *text = cJSON_Print(object);
-    bool good = text && newfile_open(&file, path);
-    if (good) {
-        fprintf(file.stream, "%s\n", text);
-        good = newfile_commit(&file);
+    if (!text) {
+        newfile_discard(file);
+        errno = ENOMEM;
+        return false;
     }
+    fprintf(file->stream, "%s\n", text);
     cJSON_free(text);
-    return good;
+    return newfile_commit(file);
 }
 
 /* All that a stream has, closed by a 0, for the caller to free. NULL with *why set. */

@@ -102,6 +102,7 @@ static void wake(size_t threads) {
 /* All threads at once, each with a clock of its own: bursts shorter than a time slice, so that on a
  * shared machine some are not interrupted. Without OpenMP this is one thread. */
 static double flops_of(double (*peak)(void), size_t lanes, size_t threads) {
+    (void)threads;
     const double work = 2.0 * ACCUMULATORS * PEAK_ROUNDS * (double)lanes;
     double best = 0;
     for (size_t burst = 0; burst < PEAK_BURSTS; burst++) {

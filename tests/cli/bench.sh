@@ -46,7 +46,7 @@ done
 # ---- A baseline
 # shellcheck disable=SC2086 # words
 {
-    upconv 0 bench $slug $small --save before.json
+    upconv 0 bench $slug $small -o before.json
     upconv 0 bench $slug $small --against before.json --tolerance 99
     says "then"
     says "slower: by more than 99 %"

@@ -63,3 +63,5 @@ upconv 2 plan $slug --shape "depth=99999999999999999999"
 complains "takes a whole number"
 upconv 2 plan $slug --dtype f31
 complains "--dtype is f32, f64, f16 or bf16"
+upconv 2 plan $slug --threads 100000
+complains "--threads is at most 1024"

@@ -6,8 +6,14 @@ npy=$BUILD/tests/cli/npy-tool
 golden=$SOURCE/tests/golden
 
 # ---- Every golden case, with the parameters by the names that they have there
+# (under sanitizers every fourth: they take their time).
+step=1
+[ -z "${SANITIZE:-}" ] || step=4
 cases=0
+number=0
 while read -r name parameters; do
+    number=$((number + 1))
+    [ $((number % step)) = 0 ] || continue
     slug=${name%%/*}
     folder=$golden/$name
     set -- "$slug"
@@ -24,7 +30,7 @@ while read -r name parameters; do
     "$npy" compare rounded.npy reference.npy 2e-7 >differ || fail "$name: $(cat differ)"
     cases=$((cases + 1))
 done <"$golden/cases.txt"
-[ $cases -ge 60 ] || fail "only $cases golden cases"
+[ $((cases * step)) -ge 60 ] || fail "only $cases golden cases"
 echo "$cases golden cases"
 
 # ---- Every way to say a parameter
@@ -38,7 +44,7 @@ says "stride 2x3x1 padding 2x0x1 output_padding 1x2x0"
 says "a.npy: f32 (2, 10, "
 "$npy" compare "$g/output.npy" a.npy 1e-5 || fail "commas"
 # shellcheck disable=SC2086 # words
-upconv 0 run $files --output=b.npy --stride-d=2 --stride-h 3 --stride_w 1 --padding 2x0x1 \
+upconv 0 run $files -o b.npy --stride-d=2 --stride-h 3 --stride_w 1 --padding 2x0x1 \
     --output-padding-d 1 --output-padding-h 2 --output-padding-w 0 --scaling-factor=1 -- $slug
 cmp -s a.npy b.npy || fail "hyphens, equals signs and 'x' give another result"
 # shellcheck disable=SC2086 # words
@@ -182,8 +188,8 @@ echo "old" >old.npy
 }
 
 # A file that may not grow so large, and an interruption in the middle.
-"$npy" make xl.npy '<f4' '(1, 8, 64, 64)'
-"$npy" make wl.npy '<f4' '(8, 64, 4, 4)'
+"$npy" make xl.npy '<f4' '(4, 32, 64, 64)'
+"$npy" make wl.npy '<f4' '(32, 64, 4, 4)'
 "$npy" make bl.npy '<f4' '(64,)'
 large="run $slug2 --input xl.npy --kernel wl.npy --conv_bias bl.npy --add_bias bl.npy $s2"
 code=0
@@ -192,18 +198,31 @@ code=0
 [ $code = 2 ] || fail "a file that is too large: exit code $code"
 complains "no room for its"
 cmp -s old.npy y-f4.npy || fail "the old file has changed"
-# shellcheck disable=SC2086 # words
-"$UPCONV" $large --output old.npy --reference >out 2>err &
-pid=$!
-tries=0
-until [ -n "$(find . -name '.upconv-*')" ] || [ $tries = 100 ]; do
-    sleep 0.05
-    tries=$((tries + 1))
-done
-[ $tries -lt 100 ] || fail "no temporary file to be seen"
+# begin INPUT: a long run in the background, until its temporary file is there
+begin() {
+    "$UPCONV" run $slug2 --input "$1" --kernel wl.npy --conv_bias bl.npy --add_bias bl.npy \
+        --stride 2 --padding 1 --output_padding 0 --output old.npy --reference >out 2>err &
+    pid=$!
+    tries=0
+    until [ -n "$(find . -name '.upconv-*')" ] || [ $tries = 100 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    [ $tries -lt 100 ] || fail "no temporary file to be seen"
+}
+# end CODE: and nothing of it is left
+end() {
+    code=0
+    wait $pid || code=$?
+    [ $code = "$1" ] || fail "an interrupted run: exit code $code"
+    cmp -s old.npy y-f4.npy || fail "an interrupted run has changed the old file"
+    [ -z "$(find . -name '.upconv-*')" ] || fail "left: $(find . -name '.upconv-*')"
+}
+begin xl.npy
 kill -TERM $pid
-code=0
-wait $pid || code=$?
-[ $code = 143 ] || fail "an interrupted run: exit code $code"
-cmp -s old.npy y-f4.npy || fail "an interrupted run has changed the old file"
-[ -z "$(find . -name '.upconv-*')" ] || fail "a temporary file is left: $(find . -name '.upconv-*')"
+end 143
+cp xl.npy shrinking.npy
+begin shrinking.npy
+: >shrinking.npy
+end 2
+complains "a file has become shorter while it was read"
