@@ -60,7 +60,7 @@ static const char *uniform_pattern(const look *l) {
     if (nans == l->elems && expected_nans < nans)
         return "all NaN: the output is full of NaN before the call, so it was not written, or it "
                "was added to without being written first";
-    if (same == l->elems && l->elems > 1)
+    if (same == l->elems && l->elems > 1 && isfinite(l->got[0]))
         return "the same value everywhere";
     return NULL;
 }
@@ -107,8 +107,8 @@ static bool phase_pattern(const look *l, char *hint, size_t bytes) {
         wrong[class] += !is_right(l, i);
     }
     for (size_t class = 0; class < 8; class ++) {
-        if (wrong[class] && wrong[class] * 2 < all[class])
-            return false; /* wrong here and there: not a phase */
+        if (wrong[class] && (wrong[class] * 2 < all[class] || all[class] < 4))
+            return false; /* wrong here and there, or too few to tell: not a phase */
         wrong_classes += wrong[class] > 0;
         right_classes += all[class] && !wrong[class];
     }
@@ -134,8 +134,7 @@ static bool is_transposed(const look *l) {
 
 /* ---- Operators that are almost the right one -------------------------------------------- */
 
-/* Replaces the first `from` in the chain's text; an empty `to` takes the comma before it, too. NULL
- * where it does not occur. */
+/* Replaces the first `from` in the chain's text; NULL where it does not occur. */
 static char *edited(const char *text, const char *from, const char *to) {
     const char *at = strstr(text, from);
     char *copy = at ? malloc(strlen(text) + strlen(to) + 1) : NULL;
@@ -176,6 +175,7 @@ static bool chain_fits(const look *l, char *text, const data *d) {
     return found;
 }
 
+enum { MAX_FROM_ZERO }; /* the first */
 static const struct {
     const char *from, *to, *hint;
 } edits[] = {
@@ -196,6 +196,14 @@ static const struct {
     {"layernorm_channel 1e-05, avgpool 2, gelu", "layernorm_channel 1e-05, gelu, avgpool 2",
      "looks like the GELU comes before the average pool"},
 };
+
+/* Where all that is expected is below 0, this gives all zero, and is the likelier mistake. */
+static bool is_max_of_zero(const look *l) {
+    char text[1024];
+    return uc_chain_text(l->facts->chain, text, sizeof text) < sizeof text &&
+           chain_fits(l, edited(text, edits[MAX_FROM_ZERO].from, edits[MAX_FROM_ZERO].to),
+                      l->facts->data);
+}
 
 /* A stage with a number in it: left out as a whole, up to the next comma. */
 static char *without_stage(const char *text, const char *stage) {
@@ -318,10 +326,16 @@ static const char *nan_dropped(const look *l) {
 
 static void find_hint(const look *l, char *hint, size_t bytes) {
     const bool is_small = !l->facts->test->is_default_shape; /* guesses cost time */
-    const char *found = uniform_pattern(l);
+    const char *found = NULL;
+    if (l->facts->test->family >= FAMILY_NON_FINITE)
+        found = nan_dropped(l);
+    if (!found && is_small && is_max_of_zero(l))
+        found = edits[MAX_FROM_ZERO].hint;
+    if (!found)
+        found = uniform_pattern(l);
     if (!found && l->facts->previous && fits(l, l->facts->previous))
         found = "this is what the call before should have given";
-    if (!found)
+    if (!found && l->facts->test->family < FAMILY_NON_FINITE)
         found = border_pattern(l);
     if (!found && is_transposed(l))
         found = "looks like height and width are transposed";
@@ -331,8 +345,6 @@ static void find_hint(const look *l, char *hint, size_t bytes) {
         return;
     if (!found)
         found = overflow_pattern(l);
-    if (!found)
-        found = nan_dropped(l);
     snprintf(hint, bytes, "%s", found ? found : "");
 }
 

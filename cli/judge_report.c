@@ -90,6 +90,11 @@ static void print_said(const test_result *r) {
         printf("           (and %zu bytes more)\n", r->said_more);
 }
 
+/* The sign of a NaN means nothing, and "-nan" looks as if it did. */
+static double unsigned_nan(double value) {
+    return isnan(value) ? fabs(value) : value;
+}
+
 static void print_worst(const test_result *r) {
     const comparison *c = &r->comparison;
     char index[128];
@@ -97,7 +102,7 @@ static void print_worst(const test_result *r) {
     for (size_t i = 0; i < c->worst_count; i++)
         printf("           %-20s expected %-14.9g got %.9g\n",
                compare_index(&r->shape, c->worst[i].index, index, sizeof index),
-               c->worst[i].expected, c->worst[i].got);
+               unsigned_nan(c->worst[i].expected), unsigned_nan(c->worst[i].got));
 }
 
 static void print_failure(const judge_settings *with, const test_result *r) {

@@ -14,7 +14,7 @@
 
 const char *verdict_name(verdict v) {
     static const char *const names[] = {
-        "accepted", "wrong answer",     "wrote outside", "changed its input",
+        "accepted", "wrong answer",     "out of bounds", "changed its input",
         "crash",    "exited",           "hang",          "leaked threads",
         "too slow", "does not compile", "does not load", "wrong when timed",
         "not run"};
@@ -43,20 +43,12 @@ static void free_test(test *t) {
     uc_chain_destroy(t->chain);
 }
 
-static bool prepare_round(const judge_settings *with, const test_case *c, size_t round, test *t) {
-    data *d = &t->data[round];
-    if (!data_new(t->chain, d))
-        return false;
-    cases_fill(with->signature, c, with->seed, round, d);
-    t->expected[round] = malloc((shape_elems(&t->shape) + 1) * sizeof(double));
-    if (!t->expected[round] ||
-        uc_chain_reference(t->chain, d->tensor[0], data_operands(d), t->expected[round]) != UC_OK)
-        return false;
-    t->noise[round] = compare_noise(with->signature, &c->params, d, &t->shape, t->expected[round],
-                                    c->is_default_shape ? 0 : NUDGED_RUNS);
-    return t->noise[round];
+static bool out_of_memory(const test_case *c) {
+    fprintf(stderr, "upconv: %s: out of memory\n", c->name);
+    return false;
 }
 
+/* The data, and the memory that the solution gets. */
 static bool prepare(const judge_settings *with, const test_case *c, test *t) {
     if (uc_operator_chain(with->signature->slug, with->engine.dtype, &c->params, &t->chain) !=
         UC_OK) {
@@ -65,19 +57,34 @@ static bool prepare(const judge_settings *with, const test_case *c, test *t) {
     }
     t->shape = uc_chain_output(t->chain);
     t->rounds = c->is_default_shape ? 1 : JUDGE_ROUNDS;
-    bool good = true;
-    for (size_t round = 0; good && round < t->rounds; round++)
-        good = prepare_round(with, c, round, t);
-    if (good)
-        good = t->has_arena =
-            arena_new(&t->arena, with->signature, &c->params, &t->data[0],
-                      shape_elems(&t->shape) * uc_dtype_bytes(with->engine.dtype), t->rounds);
-    if (!good) {
-        fprintf(stderr, "upconv: %s: out of memory\n", c->name);
-        return false;
+    for (size_t round = 0; round < t->rounds; round++) {
+        if (!data_new(t->chain, &t->data[round]))
+            return out_of_memory(c);
+        cases_fill(with->signature, c, with->seed, round, &t->data[round]);
     }
+    t->has_arena =
+        arena_new(&t->arena, with->signature, &c->params, &t->data[0],
+                  shape_elems(&t->shape) * uc_dtype_bytes(with->engine.dtype), t->rounds);
+    if (!t->has_arena)
+        return out_of_memory(c);
     for (size_t round = 0; round < t->rounds; round++)
         arena_fill(&t->arena, round, &t->data[round]);
+    return true;
+}
+
+/* What should have come out: only for a solution that came back, for it takes its time. */
+static bool compute_expected(const judge_settings *with, const test_case *c, test *t) {
+    for (size_t round = 0; round < t->rounds; round++) {
+        const data *d = &t->data[round];
+        t->expected[round] = malloc((shape_elems(&t->shape) + 1) * sizeof(double));
+        if (!t->expected[round] || uc_chain_reference(t->chain, d->tensor[0], data_operands(d),
+                                                      t->expected[round]) != UC_OK)
+            return out_of_memory(c);
+        t->noise[round] = compare_noise(with->signature, &c->params, d, &t->shape,
+                                        t->expected[round], c->is_default_shape ? 0 : NUDGED_RUNS);
+        if (!t->noise[round])
+            return out_of_memory(c);
+    }
     return true;
 }
 
@@ -210,45 +217,64 @@ static void check_values(const judge_settings *with, const test_case *c, const t
                  t->rounds);
 }
 
-static void run(const judge_settings *with, const test_case *c, test *t, child *process,
-                child_event *event, test_result *r) {
-    size_t threads[JUDGE_ROUNDS] = {0}, done = 0;
-    *event = child_start(process, with, &t->arena, with->time_limit);
-    for (; *event == CHILD_GOOD && done < t->rounds; done += *event == CHILD_GOOD) {
+typedef struct run {
+    child process;
+    child_event event;
+    size_t threads[JUDGE_ROUNDS]; /* after each call */
+} run;
+
+static void run_solution(const judge_settings *with, const test_case *c, const test *t, run *it,
+                         test_result *r) {
+    it->event = child_start(&it->process, with, &t->arena, with->time_limit);
+    for (size_t round = 0; it->event == CHILD_GOOD && round < t->rounds; round++) {
         double seconds;
-        *event = child_call(process, done, limit_of(with, c), &seconds);
-        threads[done] = process->threads;
+        it->event = child_call(&it->process, round, limit_of(with, c), &seconds);
+        it->threads[round] = it->process.threads;
         r->seconds = seconds > r->seconds ? seconds : r->seconds;
     }
-    child_end(process);
-    if (*event != CHILD_GOOD)
+    child_end(&it->process);
+    memcpy(r->said, it->process.said, sizeof r->said);
+    r->said_more = it->process.said_more;
+}
+
+/* A pool of threads that stays as it is, is fine. */
+static void check_threads(const test *t, const size_t *threads, test_result *r) {
+    if (t->rounds < JUDGE_ROUNDS || threads[0] >= threads[1] || threads[1] >= threads[2])
         return;
+    r->verdict = VERDICT_LEAKED_THREADS;
+    snprintf(r->detail, sizeof r->detail,
+             "%zu threads after the first call, %zu after the second, %zu after the third",
+             threads[0], threads[1], threads[2]);
+}
+
+/* Says what came of it. False: the judge itself failed. */
+static bool examine(const judge_settings *with, const test_case *c, test *t, const run *it,
+                    test_result *r) {
+    if (it->event != CHILD_GOOD)
+        return judge_describe(with, &it->process, it->event, c, r);
     for (size_t round = 0; round < t->rounds && r->verdict == VERDICT_ACCEPTED; round++)
         check_memory(t, round, r);
+    if (r->verdict != VERDICT_ACCEPTED)
+        return true;
+    if (!compute_expected(with, c, t))
+        return false;
+    r->relative_noise = relative_noise(t);
     for (size_t round = 0; round < t->rounds && r->verdict == VERDICT_ACCEPTED; round++)
         check_values(with, c, t, round, r);
-    if (r->verdict == VERDICT_ACCEPTED && t->rounds == JUDGE_ROUNDS && threads[0] < threads[1] &&
-        threads[1] < threads[2]) {
-        r->verdict = VERDICT_LEAKED_THREADS;
-        snprintf(r->detail, sizeof r->detail,
-                 "%zu threads after the first call, %zu after the second, %zu after the third",
-                 threads[0], threads[1], threads[2]);
-    }
+    if (r->verdict == VERDICT_ACCEPTED)
+        check_threads(t, it->threads, r);
+    return true;
 }
 
 bool judge_test(const judge_settings *with, const test_case *c, test_result *r) {
     test t = {0};
-    child process;
-    child_event event = CHILD_FAILED;
+    run it = {0};
     *r = (test_result){.test = c};
     bool good = prepare(with, c, &t);
     if (good) {
         r->shape = t.shape;
-        run(with, c, &t, &process, &event, r);
-        memcpy(r->said, process.said, sizeof r->said);
-        r->said_more = process.said_more;
-        r->relative_noise = relative_noise(&t);
-        good = judge_describe(with, &process, event, c, r);
+        run_solution(with, c, &t, &it, r);
+        good = examine(with, c, &t, &it, r);
     }
     free_test(&t);
     return good;

@@ -33,10 +33,10 @@ behaves EXIT exited "exit code 0"
 behaves EXIT_WITH_7 exited "exit code 7"
 behaves SMASH_STACK crash "smashed its stack"
 behaves OVERFLOW_STACK crash "SIGSEGV"
-behaves WRITE_PAST_END "wrote outside" "past the end of 'output'"
-behaves WRITE_BEFORE_START "wrote outside" "'output'"
-behaves WRITE_NEAR_END "wrote outside" "call 2 wrote outside 'output', into the bytes behind it"
-behaves READ_PAST_END "wrote outside" "past the end of 'input'"
+behaves WRITE_PAST_END "out of bounds" "past the end of 'output'"
+behaves WRITE_BEFORE_START "out of bounds" "'output'"
+behaves WRITE_NEAR_END "out of bounds" "call 2 wrote outside 'output', into the bytes behind it"
+behaves READ_PAST_END "out of bounds" "past the end of 'input'"
 behaves WRITE_INPUT "changed its input" "wrote to its const input 'kernel'"
 behaves ADD_TO_OUTPUT "wrong answer" "hint: all NaN"
 behaves PREVIOUS_ANSWER "wrong answer" "hint: this is what the call before should have given"
@@ -48,7 +48,16 @@ behaves PRINT accepted "| a word from the solution"
 says "| an error from the solution?[2J"
 behaves FLOOD accepted "bytes more)"
 behaves FORK accepted "ok"
-! pgrep -f "sleep 97531" >/dev/null || fail "what the solution started is still there"
+# is_running WORDS: whether a process has that command line
+is_running() {
+    for process in /proc/[0-9]*; do
+        if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "$1"; then
+            return 0
+        fi
+    done 2>/dev/null
+    return 1
+}
+! is_running "sleep 97531 " || fail "what the solution started is still there"
 case ${SANITIZE:-} in
 '') behaves TOO_MUCH_MEMORY crash "the limit is 200 MiB" --memory-limit 200 ;;
 esac
@@ -89,3 +98,32 @@ echo 'void another(void) {}' >another.c
 upconv 1 judge $slug another.c --quick
 says "does not load"
 says "no function of that name: solution"
+
+# Right in all small tests, but too slow for the limit at the default shape.
+upconv 1 judge $slug "$solutions/behaviour.c" --default-time-limit 0.5 \
+    --cflags "-I. -w -pthread -DHOW=SLEEP_AT_DEFAULT_SHAPE"
+says "verdict: too slow (right in the "
+says "no answer within 0.5 s (--default-time-limit)"
+
+# Interrupted, it leaves no process and no file.
+mkdir temporary
+TMPDIR=$PWD/temporary "$UPCONV" judge $slug "$solutions/behaviour.c" --case signed --time-limit 60 \
+    --symbol solution --cflags "-I. -w -pthread -DHOW=LOOP" >out 2>err &
+judge=$!
+tries=0
+until is_running "judge-child $PWD/temporary/"; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "it does not start"
+    sleep 0.1
+done
+kill -TERM $judge
+code=0
+wait $judge || code=$?
+[ $code = 143 ] || fail "ended with $code by SIGTERM"
+tries=0
+while is_running "judge-child $PWD/temporary/"; do
+    tries=$((tries + 1))
+    [ $tries -lt 50 ] || fail "the solution still runs"
+    sleep 0.1
+done
+[ -z "$(ls -A temporary)" ] || fail "left behind: $(ls temporary)"

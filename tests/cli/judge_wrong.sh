@@ -58,7 +58,7 @@ mutant $avgpool signed "hint: looks like the scale is missing" 's/ \* scale\[c\]
 mutant $avgpool signed "hint: looks like the softmax is missing" \
     's/y\[o\] = exp(y\[o\] - largest);//; s/y\[o\] \/ sum/y[o]/'
 mutant $avgpool clamp-wide "a softmax takes its largest value off first" 's/exp(y\[o\] - largest)/exp(y[o])/'
-mutant $avgpool dropped-tail "expected" 's/depth \/ p, height \/ p, width \/ p/(depth + p - 1) \/ p, height \/ p, width \/ p/'
+mutant $avgpool signed "expected" 's/(T)(p \* p \* p)/(T)(p * p)/'
 mutant $softmax signed "hint: looks like add_bias is missing" 's/ + add_bias\[c\]//'
 mutant $softmax signed "hint: looks like the sigmoid is missing" 's/1 \/ (1 + exp(-x))/x/'
 mutant $softmax logits-100 "a softmax takes its largest value off first" 's/ - largest);/);/'
@@ -68,8 +68,8 @@ mutant $avgpool signed "hint: only the last column is wrong or untouched" \
     's/y\[o\] = y\[o\] \/ sum \* scale\[c\]/y[o] = o % out[2] + 1 == out[2] ? (T)NAN : y[o] \/ sum * scale[c]/'
 mutant $softmax signed "hint: only the last row is wrong or untouched" \
     's/= 1 \/ (1 + exp(-x))/= o \/ out[2] + 1 == out[1] ? (T)0 : 1 \/ (1 + exp(-x))/'
-mutant $layernorm signed "hint: only the last channel is wrong or untouched" \
-    's/c < out_channels; c++) {/c + 1 < out_channels; c++) {/'
+mutant $softmax signed "hint: only the last channel is wrong or untouched" \
+    's/= 1 \/ (1 + exp(-x))/= c + 1 == out_channels ? (T)0 : 1 \/ (1 + exp(-x))/'
 mutant $softmax stride-1 "hint: looks like height and width are transposed" \
     's/^    for (size_t b = 0; b < batch_size; b++) {/    T *result = output; output = new_tensor(batch_size * out_channels * positions);\n&/
      s/^}$/&/
