@@ -50,8 +50,7 @@ typedef struct settings {
     double tolerance;
 } settings;
 
-/* ---- The command line --------------------------------------------------------------------------
- */
+/* ---- The command line ------------------------------------------------------------------ */
 
 static bool take_option(int option, const char *value, settings *with, bench *b) {
     double percent;
@@ -126,8 +125,7 @@ static bool read_options(int argc, char **argv, settings *with, bench *b) {
     return true;
 }
 
-/* ---- The cases
- * ------------------------------------------------------------------------------------ */
+/* ---- The cases ------------------------------------------------------------------------- */
 
 /* All of them are in memory at once, and touched: more than there is would end us without a word.
  */
@@ -184,8 +182,7 @@ static bool open_cases(bench *b) {
     return true;
 }
 
-/* ---- The rounds
- * ------------------------------------------------------------------------------------ */
+/* ---- The rounds ------------------------------------------------------------------------ */
 
 static bool measure(bench *b) {
     const size_t steps = b->repetitions * b->count;

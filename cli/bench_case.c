@@ -17,7 +17,7 @@
 #define TOLERANCE 1e-5
 #define TOLERANCE_F64 1e-12
 
-/* ---- Samples -------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------- */
 
 double samples_min(const samples *s) {
     double least = INFINITY;
@@ -47,7 +47,7 @@ static bool samples_new(samples *s, size_t room) {
     return s->seconds != NULL;
 }
 
-/* ---- The case -------------------------------------------------------------------------------- */
+/* ---- The case -------------------------------------------------------------------------- */
 
 static double tensor_bytes(const uc_chain *chain, const uc_shape *shape) {
     double bytes = (double)uc_dtype_bytes(uc_chain_dtype(chain));
@@ -120,8 +120,7 @@ void bench_case_close(bench_case *c) {
     *c = (bench_case){0};
 }
 
-/* ---- The check --------------------------------------------------------------------------------
- */
+/* ---- The check ------------------------------------------------------------------------- */
 
 /* As if plain arithmetic had an error that makes the tolerance: the comparison multiplies it. */
 static double *level_noise(const uc_shape *shape, const double *expected, double tolerance) {
@@ -165,8 +164,7 @@ bool bench_case_check(bench_case *c) {
     return status == UC_OK;
 }
 
-/* ---- The limits --------------------------------------------------------------------------------
- */
+/* ---- The limits ------------------------------------------------------------------------ */
 
 double bench_compute_seconds(const bench *b, const bench_case *c) {
     return c->flops / (1e9 * machine_peak(&b->machine, uc_chain_dtype(c->t.chain)));

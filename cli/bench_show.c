@@ -101,7 +101,7 @@ void bench_print_changes(const bench *b, const char *path, double tolerance) {
     printf("slower: by more than %g %%\n", 100 * tolerance);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------ */
 
 static cJSON *peers_json(const bench *b, const bench_case *c) {
     cJSON *peers = cJSON_CreateArray();

@@ -126,7 +126,7 @@ void machine_peaks(machine *best, size_t threads) {
     keep_most(&best->gflops_f64, 1e-9 * flops_of(with.peak_f64, with.bytes / 8, threads));
 }
 
-/* ---- Memory ----------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------- */
 
 #define BUFFER_BYTES ((size_t)256 << 20) /* far more than any cache */
 #define LINE 16                          /* floats */

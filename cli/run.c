@@ -76,7 +76,7 @@ typedef struct job {
     double seconds;
 } job;
 
-/* ---- The command line ------------------------------------------------------------------------ */
+/* ---- The command line ------------------------------------------------------------------ */
 
 /* What the options mean depends on the operator, so it is looked for first: the first word that is
  * neither an option nor an option's value. */
@@ -248,8 +248,7 @@ static bool read_command_line(int argc, char **argv, job *j) {
     return true;
 }
 
-/* ---- The work ---------------------------------------------------------------------------------
- */
+/* ---- The work -------------------------------------------------------------------------- */
 
 static bool prepare(job *j) {
     uc_dtype dtype;
