@@ -21,8 +21,8 @@ _upconv_options() {
             --time-limit --default-time-limit --timing --memory-limit --threads --isa --json
         ;;
     bench)
-        echo --batch --shape --dtype --threads --isa --repetitions --check --save --against \
-            --tolerance --peers --peer --json
+        echo --batch --shape --dtype --threads --isa --repetitions --check --save --output \
+            --against --tolerance --peers --peer --json
         ;;
     plan) echo --shape --batch --dtype --threads --isa --json ;;
     cpu) echo --threads --json ;;
@@ -66,7 +66,7 @@ _upconv_value() {
     run:--input | run:--kernel | run:--conv_bias | run:--add_bias | run:--scale) _upconv_files npy ;;
     run:--output | run:-o) _upconv_files npy ;;
     report:--output | report:-o) _upconv_files html ;;
-    bench:--against | bench:--save) _upconv_files json ;;
+    bench:--against | bench:--save | bench:--output | bench:-o) _upconv_files json ;;
     # Numbers and words that nobody can guess.
     *:--threads | *:--batch | *:--shape | *:--seed | *:--count | *:--repetitions) ;;
     *:--tolerance | *:--symbol | *:--title | *:--peer | *:--case | *:--family) ;;
@@ -121,7 +121,7 @@ _upconv() {
         _upconv_files md
         ;;
     init) if [[ $first ]]; then _upconv_slugs; else _upconv_files; fi ;;
-    judge) if [[ $first ]]; then _upconv_slugs; else _upconv_files c so; fi ;;
+    judge) if [[ $first && " ${COMP_WORDS[*]} " != *" --problem"* ]]; then _upconv_slugs; else _upconv_files c so; fi ;;
     check)
         _upconv_slugs
         _upconv_words all

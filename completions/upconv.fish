@@ -79,6 +79,7 @@ __upconv_option judge memory-limit 'MiB that the solution may have' -x
 __upconv_option bench repetitions 'Rounds' -x
 __upconv_option bench check 'Check the outputs, too'
 __upconv_option bench save 'Keep the results' -x -a '(__fish_complete_suffix .json)'
+__upconv_option bench output 'The same' -s o -x -a '(__fish_complete_suffix .json)'
 __upconv_option bench against 'Compare with kept results' -x -a '(__fish_complete_suffix .json)'
 __upconv_option bench tolerance 'Percent slower that are fine' -x
 __upconv_option bench peers 'Measure other libraries, too'

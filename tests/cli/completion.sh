@@ -45,6 +45,8 @@ completes upconv judge conv-transpose3d-max-max-sum sol
 only "$(printf 'solution.c\nsolution.so')"
 completes upconv judge --dtype f64 conv-transpose3d-ma
 only conv-transpose3d-max-max-sum
+completes upconv judge --problem task.md solution.c
+offers solution.c
 completes upconv judge --mode ""
 offers strict site
 completes upconv judge --problem t
