@@ -274,6 +274,8 @@ static bool prepare(job *j) {
 /* A guess for people who wait: half of the peak is what most shapes reach. */
 static double expected_seconds(const job *j) {
     machine m = {0};
+    if (!isatty(STDERR_FILENO))
+        return 0; /* nobody to tell */
     machine_peaks(&m, engine_threads(&j->with));
     const double peak = uc_chain_dtype(j->chain) == UC_F64 ? m.gflops_f64 : m.gflops_f32;
     return peak > 0 ? uc_chain_flops(j->chain) / (0.5e9 * peak) : 0;
