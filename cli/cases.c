@@ -143,7 +143,8 @@ static uc_operator_params params_of(const char *slug, const row *r, size_t pool,
                             .pool_kernel = pool,
                             .clamp_min = -0.2,
                             .clamp_max = 0.25,
-                            .sum_weight = 0.75,
+                            /* Beside tiny numbers a large one would be all that f32 keeps. */
+                            .sum_weight = r->family == FAMILY_TINY ? 7.5e-7 : 0.75,
                             .scaling_factor = 1.25};
     size_t *const size[3] = {&p.depth, &p.height, &p.width};
     size_t *const kernel[3] = {&p.kernel_d, &p.kernel_h, &p.kernel_w};

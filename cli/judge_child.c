@@ -102,10 +102,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 /* On a stack of its own, for the solution's may be used up. */
 static void catch_faults(void) {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    const size_t bytes = 64 * 1024;
-    const stack_t stack = {.ss_sp = malloc(bytes), .ss_size = bytes};
-    if (stack.ss_sp)
-        sigaltstack(&stack, NULL);
+    static char stack[64 * 1024];
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);

@@ -37,9 +37,12 @@ void solution(const float *input, const float *kernel, float *output, size_t b, 
 }
 END
 library="-I$SOURCE/include -L$BUILD -Wl,-rpath,$BUILD -lupconv"
-upconv 1 judge $slug wrapper.c --timing 3 --cflags "$library -DHONEST_CALLS=4"
+upconv 1 judge $slug wrapper.c --timing 60 --cflags "$library -DHONEST_CALLS=4"
 says "verdict: wrong when timed"
 says "right when tested, wrong in repetition 4 of the timing"
+
+# Speed under sanitizers says nothing.
+[ -z "${SANITIZE:-}" ] || exit 0
 
 # The honest one passes, and its time is in the report.
 upconv 0 judge $slug wrapper.c --timing 1 --cflags "$library"

@@ -49,8 +49,10 @@ static void *wait_forever(void *nothing) {
     return nothing;
 }
 
+static volatile int *volatile nowhere; /* the compiler can not know what it is */
+
 static void *crash(void *nothing) {
-    *(volatile int *)nothing = 1;
+    *nowhere = 1;
     return nothing;
 }
 
@@ -128,8 +130,11 @@ void solution(const T *input, const T *kernel, const T *conv_bias, T *output, si
         exit(0);
     }
     case TOO_MUCH_MEMORY:
-        for (size_t i = 0; i < 1000; i++)
-            memset(malloc((size_t)64 << 20), 1, 4096);
+        for (size_t i = 0; i < 1000; i++) {
+            static void *blocks[1000];
+            blocks[i] = malloc((size_t)64 << 20);
+            memset(blocks[i], 1, 4096);
+        }
         break;
     case READ_PAST_END:
         zero = input[input_elements + 5] > 1e30f ? 0 : zero;
