@@ -57,7 +57,7 @@ bool bench_case_check(bench_case *c); /* the first item against the oracle */
 void bench_case_close(bench_case *c);
 double bench_case_bytes(const bench_case *c); /* of memory that it will take */
 
-/* The least time that the machine could take: for the arithmetic, and for the memory. */
+/* The least time that the machine could take: for the arithmetic, for the memory, for both. */
 double bench_compute_seconds(const bench *b, const bench_case *c);
 double bench_memory_seconds(const bench *b, const bench_case *c);
 double bench_limit_seconds(const bench *b, const bench_case *c);

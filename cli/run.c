@@ -351,7 +351,7 @@ static bool report(const job *j) {
         cJSON_AddNumberToObject(object, "milliseconds", j->seconds * 1e3);
         good = json_print(object);
     } else if (good) {
-        printf("%s\n%s: %s %s, %s%.3g ms\n", text, j->output, dtype, shape,
+        printf("%s\n%s: %s %s, %s%.3f ms\n", text, j->output, dtype, shape,
                j->reference ? "the oracle, " : "", j->seconds * 1e3);
     }
     free(text);
