@@ -247,7 +247,7 @@ comparison compare_site(const uc_shape *output, uc_dtype dtype, const double *ex
 }
 
 const char *compare_index(const uc_shape *output, size_t index, char *text, size_t bytes) {
-    size_t at[UC_MAX_DIMS], used = 0;
+    size_t at[UC_MAX_DIMS] = {0}, used = 0;
     for (size_t i = output->ndim; i-- > 0; index /= output->dim[i])
         at[i] = index % output->dim[i];
     text[0] = 0;
