@@ -30,28 +30,25 @@ static const cJSON *find(const cJSON *results, const char *text) {
     return NULL;
 }
 
-bool bench_compare(bench *b, const char *path) {
-    const char *why = NULL;
+bool bench_read_baseline(bench *b, const char *path) {
     size_t common = 0;
-    cJSON *file = json_read(path, &why);
+    cJSON *file = json_read(path);
+    if (!file)
+        return false;
     const cJSON *kind = cJSON_GetObjectItem(file, "kind");
     const cJSON *results = cJSON_GetObjectItem(file, "results");
-    if (file && (!cJSON_IsString(kind) || strcmp(kind->valuestring, "bench") != 0 ||
-                 !cJSON_IsArray(results)))
-        why = "it has no results of 'upconv bench'";
-    if (why) {
-        cli_usage("bench", "%s: %s; 'upconv bench --save FILE' makes one", path, why);
+    if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "bench") != 0 ||
+        !cJSON_IsArray(results)) {
+        cli_usage("bench",
+                  "%s: it has no results of 'upconv bench'; 'upconv bench --save FILE' makes one",
+                  path);
         cJSON_Delete(file);
         return false;
     }
     for (size_t i = 0; i < b->count; i++) {
-        bench_case *c = &b->cases[i];
-        const cJSON *then = find(results, c->t.text);
-        c->baseline = then ? nearness(then) : NAN;
-        if (isfinite(c->baseline)) {
-            c->change = bench_limit_seconds(b, c) / samples_min(&c->ours) / c->baseline;
-            common++;
-        }
+        const cJSON *then = find(results, b->cases[i].t.text);
+        b->cases[i].baseline = then ? nearness(then) : NAN;
+        common += isfinite(b->cases[i].baseline) != 0;
     }
     const cJSON *threads = cJSON_GetObjectItem(cJSON_GetObjectItem(file, "settings"), "threads");
     if (cJSON_IsNumber(threads) && threads->valuedouble != (double)b->threads)
@@ -66,6 +63,10 @@ bool bench_compare(bench *b, const char *path) {
     return common > 0;
 }
 
-bool bench_slower(const bench_case *c, double tolerance) {
-    return isfinite(c->change) && c->change < 1 - tolerance;
+double bench_change(const bench *b, const bench_case *c) {
+    return bench_limit_seconds(b, c) / samples_min(&c->ours) / c->baseline;
+}
+
+bool bench_slower(const bench *b, const bench_case *c, double tolerance) {
+    return bench_change(b, c) < 1 - tolerance;
 }

@@ -28,6 +28,7 @@ static const char help[] =
     "  --repetitions N  rounds, of two executions each (default 10)\n"
     "  --check          check the first item of each output against the oracle; wrong: exit 1\n"
     "  --save FILE      keep the results, as JSON, for --against and 'upconv report'\n"
+    "  -o, --output FILE  the same\n"
     "  --against FILE   compare with kept results; slower: exit 1. Compared is how near each run\n"
     "                   came to its machine's limit, so the machines may differ\n"
     "  --tolerance P    how many percent slower is still fine (default 10)\n"
@@ -49,8 +50,7 @@ typedef struct settings {
     double tolerance;
 } settings;
 
-/* ---- The command line --------------------------------------------------------------------------
- */
+/* ---- The command line ------------------------------------------------------------------ */
 
 static bool take_option(int option, const char *value, settings *with, bench *b) {
     double percent;
@@ -70,7 +70,7 @@ static bool take_option(int option, const char *value, settings *with, bench *b)
             return true;
         cli_usage("bench", "--repetitions is 1 to %d (got %s)", MOST_REPETITIONS, value);
         return false;
-    case 'o':
+    case 'S':
         with->save = value;
         return true;
     case 'a':
@@ -110,7 +110,8 @@ static bool read_options(int argc, char **argv, settings *with, bench *b) {
                                             ENGINE_OPTIONS,
                                             {"repetitions", required_argument, NULL, 'r'},
                                             {"check", no_argument, NULL, 'c'},
-                                            {"save", required_argument, NULL, 'o'},
+                                            {"save", required_argument, NULL, 'S'},
+                                            {"output", required_argument, NULL, 'S'},
                                             {"against", required_argument, NULL, 'a'},
                                             {"tolerance", required_argument, NULL, 't'},
                                             {"peers", no_argument, NULL, 'P'},
@@ -124,8 +125,7 @@ static bool read_options(int argc, char **argv, settings *with, bench *b) {
     return true;
 }
 
-/* ---- The cases
- * ------------------------------------------------------------------------------------ */
+/* ---- The cases ------------------------------------------------------------------------- */
 
 /* All of them are in memory at once, and touched: more than there is would end us without a word.
  */
@@ -149,7 +149,7 @@ static bool fits_memory(const bench *b) {
     return false;
 }
 
-static bool open_cases(int count, char **words, const settings *with, bench *b) {
+static bool open_targets(int count, char **words, const settings *with, bench *b) {
     const size_t two = 2;
     const size_t wanted = count ? (size_t)count : uc_operator_count();
     if (!(b->cases = calloc(wanted, sizeof *b->cases))) {
@@ -164,12 +164,16 @@ static bool open_cases(int count, char **words, const settings *with, bench *b) 
         if (!target_open("bench", word, chain ? NULL : with->shape, batch, &b->with,
                          &b->cases[b->count].t))
             return false;
-        b->count++;
+        b->cases[b->count++].baseline = NAN;
         if (!uc_chain_input(b->cases[i].t.chain).dim[0]) {
             cli_usage("bench", "a batch of 0 has nothing to measure");
             return false;
         }
     }
+    return true;
+}
+
+static bool open_cases(bench *b) {
     if (!fits_memory(b))
         return false;
     for (size_t i = 0; i < b->count; i++)
@@ -178,8 +182,7 @@ static bool open_cases(int count, char **words, const settings *with, bench *b) 
     return true;
 }
 
-/* ---- The rounds
- * ------------------------------------------------------------------------------------ */
+/* ---- The rounds ------------------------------------------------------------------------ */
 
 static bool measure(bench *b) {
     const size_t steps = b->repetitions * b->count;
@@ -222,18 +225,16 @@ static bool check_all(bench *b, bool *right) {
     return true;
 }
 
-static int finish(const settings *with, bench *b) {
+static int finish(const settings *with, bench *b, newfile *save) {
     bool right = true, slower = false;
     if (with->check && !check_all(b, &right))
         return EXIT_USAGE;
-    if (with->against && !bench_compare(b, with->against))
-        return EXIT_USAGE;
     for (size_t i = 0; with->against && i < b->count; i++)
-        slower = slower || bench_slower(&b->cases[i], with->tolerance);
+        slower = slower || bench_slower(b, &b->cases[i], with->tolerance);
     int code = right && !slower ? EXIT_GOOD : EXIT_WRONG;
 
     cJSON *object = bench_json(b);
-    if (with->save && !json_write(object, with->save))
+    if (with->save && !json_write(object, save))
         code = cli_usage("bench", "%s: %s", with->save, strerror(errno));
     if (with->json) {
         if (!json_print(object))
@@ -247,23 +248,33 @@ static int finish(const settings *with, bench *b) {
     return code;
 }
 
-static int work(int count, char **words, const settings *with, bench *b) {
+/* What can be wrong is found out before anything is measured. */
+static bool prepare(int count, char **words, const settings *with, bench *b) {
     b->threads = engine_threads(&b->with);
     b->facts = facts_of_machine();
-    const bool peers = with->find_peers || with->peer_count;
     /* The peers get the same cores and threads as we do. */
-    if (peers && !use_threads(b->threads))
-        return cli_usage("bench",
-                         "there are %zu cores, fewer than the %zu threads; try --threads "
-                         "%zu",
-                         b->facts.cores, b->threads, b->facts.cores);
-    if (!open_cases(count, words, with, b))
+    if ((with->find_peers || with->peer_count) && !use_threads(b->threads)) {
+        cli_usage("bench", "there are %zu cores, fewer than the %zu threads; try --threads %zu",
+                  b->facts.cores, b->threads, b->facts.cores);
+        return false;
+    }
+    return open_targets(count, words, with, b) &&
+           (!with->against || bench_read_baseline(b, with->against)) && open_cases(b);
+}
+
+static int work(int count, char **words, const settings *with, bench *b) {
+    newfile save = {0};
+    if (!prepare(count, words, with, b))
         return EXIT_USAGE;
-    if (peers)
+    if (with->save && !newfile_open(&save, with->save))
+        return cli_usage("bench", "%s: %s", with->save, strerror(errno));
+    if (with->find_peers || with->peer_count)
         bench_peers_start(b, with->find_peers, with->peer, with->peer_count);
     const bool measured = measure(b);
     bench_peers_end(b);
-    return measured ? finish(with, b) : EXIT_USAGE;
+    const int code = measured ? finish(with, b, &save) : EXIT_USAGE;
+    newfile_discard(&save);
+    return code;
 }
 
 int cli_bench(int argc, char **argv) {

@@ -36,8 +36,8 @@ typedef struct bench_case {
     double flops, read_bytes, write_bytes; /* needed at least */
     samples ours, peers[BENCH_MOST_PEERS];
     bool checked, right;
-    double error;            /* of the first item, relative to its channels' largest values */
-    double baseline, change; /* how near to the limit it was, and now by then; NAN: not compared */
+    double error;    /* of the first item, relative to its channels' largest values */
+    double baseline; /* how near to the limit it was; NAN: not compared */
 } bench_case;
 
 typedef struct bench {
@@ -57,7 +57,7 @@ bool bench_case_check(bench_case *c); /* the first item against the oracle */
 void bench_case_close(bench_case *c);
 double bench_case_bytes(const bench_case *c); /* of memory that it will take */
 
-/* The least time that the machine could take: for the arithmetic, and for the memory. */
+/* The least time that the machine could take: for the arithmetic, for the memory, for both. */
 double bench_compute_seconds(const bench *b, const bench_case *c);
 double bench_memory_seconds(const bench *b, const bench_case *c);
 double bench_limit_seconds(const bench *b, const bench_case *c);
@@ -68,10 +68,13 @@ void bench_peers_start(bench *b, bool find, const char *const commands[], size_t
 bool bench_peers_run(bench *b, bench_case *c, size_t round);
 void bench_peers_end(bench *b);
 
-/* baseline.c: compares with a file that --save wrote; false with the user told if it is none, or
- * has nothing in common. bench_slower() tells whether a case has lost more than the tolerance. */
-bool bench_compare(bench *b, const char *path);
-bool bench_slower(const bench_case *c, double tolerance);
+/* baseline.c: what a file that --save wrote says of the cases; false with the user told if it is
+ * none, or has nothing in common. After the measurement, bench_change() is how near to the limit a
+ * case comes now by then, NAN where there is no baseline, and bench_slower() whether that is a loss
+ * of more than the tolerance. */
+bool bench_read_baseline(bench *b, const char *path);
+double bench_change(const bench *b, const bench_case *c);
+bool bench_slower(const bench *b, const bench_case *c, double tolerance);
 
 /* bench_show.c */
 cJSON *bench_json(const bench *b);

@@ -87,11 +87,12 @@ void bench_print_changes(const bench *b, const char *path, double tolerance) {
            "then", "now", "change");
     for (size_t i = 0; i < b->count; i++) {
         const bench_case *c = &b->cases[i];
-        const bool slower = bench_slower(c, tolerance);
+        const bool slower = bench_slower(b, c, tolerance);
+        const double change = bench_change(b, c);
         print_name(c);
-        if (isfinite(c->change))
+        if (isfinite(change))
             printf(" %8.1f%% %8.1f%% %+8.1f%%  %s%s%s\n", 100 * c->baseline,
-                   100 * c->baseline * c->change, 100 * (c->change - 1),
+                   100 * c->baseline * change, 100 * (change - 1),
                    cli_colour_on(stdout, slower ? CLI_RED : CLI_GREEN), slower ? "SLOWER" : "ok",
                    cli_colour_off(stdout));
         else
@@ -100,7 +101,7 @@ void bench_print_changes(const bench *b, const char *path, double tolerance) {
     printf("slower: by more than %g %%\n", 100 * tolerance);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------ */
 
 static cJSON *peers_json(const bench *b, const bench_case *c) {
     cJSON *peers = cJSON_CreateArray();
@@ -139,8 +140,8 @@ static cJSON *case_json(const bench *b, const bench_case *c) {
         json_number(object, "error", c->error);
         cJSON_AddBoolToObject(object, "pass", c->right);
     }
-    if (isfinite(c->change))
-        json_number(object, "change_percent", 100 * (c->change - 1));
+    if (isfinite(c->baseline))
+        json_number(object, "change_percent", 100 * (bench_change(b, c) - 1));
     cJSON_AddItemToObject(object, "peers", peers_json(b, c));
     return object;
 }

@@ -21,6 +21,7 @@ extern const char *cli_program;
 
 /* A subcommand gets its own name as argv[0]. */
 int cli_bench(int argc, char **argv);
+int cli_check(int argc, char **argv);
 int cli_cpu(int argc, char **argv);
 int cli_init(int argc, char **argv);
 int cli_judge(int argc, char **argv);

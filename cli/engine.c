@@ -16,10 +16,22 @@ static bool take_isa(const char *subcommand, const char *argument, uc_isa *isa) 
     return false;
 }
 
+/* As the library has it; what measures the machine has no limit of its own. */
+#define MOST_THREADS 1024
+
+static bool take_threads(const char *subcommand, const char *argument, size_t *threads) {
+    if (!cli_size(subcommand, "--threads", argument, threads))
+        return false;
+    if (*threads <= MOST_THREADS)
+        return true;
+    cli_usage(subcommand, "--threads is at most %d (got %s)", MOST_THREADS, argument);
+    return false;
+}
+
 bool engine_option(const char *subcommand, int option, const char *argument, engine *with) {
     switch (option) {
     case ENGINE_THREADS:
-        return cli_size(subcommand, "--threads", argument, &with->options.threads);
+        return take_threads(subcommand, argument, &with->options.threads);
     case ENGINE_ISA:
         return take_isa(subcommand, argument, &with->options.isa);
     case ENGINE_DTYPE:

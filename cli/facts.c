@@ -14,7 +14,7 @@
 #include <omp.h>
 #endif
 
-/* ---- Instruction sets ------------------------------------------------------------------- */
+/* ---- Instruction sets ------------------------------------------------------------------ */
 
 static const char *const isa_names[] = {"auto", "portable", "avx2", "avx512"};
 
@@ -50,7 +50,7 @@ uc_isa facts_best_isa(const facts *f) {
     return (uc_isa)(UC_ISA_PORTABLE + best);
 }
 
-/* ---- Caches, cores, threads -------------------------------------------------------------- */
+/* ---- Caches, cores, threads ------------------------------------------------------------ */
 
 static bool read_word(const char *folder, const char *name, char *word, size_t bytes) {
     char path[128];
@@ -108,7 +108,7 @@ facts facts_of_machine(void) {
     return f;
 }
 
-/* ---- For the machine-readable results ---------------------------------------------------- */
+/* ---- For the machine-readable results -------------------------------------------------- */
 
 double machine_peak(const machine *m, uc_dtype dtype) {
     return dtype == UC_F64 ? m->gflops_f64 : m->gflops_f32;

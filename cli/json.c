@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "cli.h"
@@ -45,54 +44,66 @@ bool json_print(cJSON *object) {
     return good;
 }
 
-bool json_write(const cJSON *object, const char *path) {
-    bool good = false;
-    struct stat about;
+bool json_write(const cJSON *object, newfile *file) {
     char *text = cJSON_Print(object);
-    const size_t bytes = strlen(path) + sizeof ".partial";
-    char *partial = malloc(bytes);
-    /* What is no regular file (/dev/stdout, a pipe) can't be replaced: it is written into. */
-    const bool in_place = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
-    if (text && partial) {
-        snprintf(partial, bytes, "%s%s", path, in_place ? "" : ".partial");
-        if (!in_place)
-            cli_remember_file(partial);
-        FILE *file = fopen(partial, "w");
-        good = file && fprintf(file, "%s\n", text) > 0;
-        good = file && fclose(file) == 0 && good;
-        if (!in_place && good)
-            good = rename(partial, path) == 0;
-        if (!in_place && !good) {
-            const int kept = errno;
-            remove(partial);
-            errno = kept;
-        }
-        if (!in_place)
-            cli_forget_file(partial);
+    if (!text) {
+        newfile_discard(file);
+        errno = ENOMEM;
+        return false;
     }
-    free(partial);
+    fprintf(file->stream, "%s\n", text);
     cJSON_free(text);
-    return good;
+    return newfile_commit(file);
 }
 
-cJSON *json_read(const char *path, const char **why) {
-    cJSON *object = NULL;
+/* All that a stream has, closed by a 0, for the caller to free. NULL with *why set. */
+static char *read_all(FILE *file, size_t *bytes, const char **why) {
     char *text = NULL;
-    FILE *file = fopen(path, "rb");
-    struct stat about;
-    if (!file || fstat(fileno(file), &about) != 0) {
-        *why = strerror(errno);
-    } else if (!S_ISREG(about.st_mode) || (size_t)about.st_size > MOST_BYTES) {
-        *why = "it is not a file of results";
-    } else if (!(text = malloc((size_t)about.st_size + 1))) {
-        *why = "not enough memory";
-    } else {
-        const size_t bytes = fread(text, 1, (size_t)about.st_size, file);
-        if (!(object = cJSON_ParseWithLength(text, bytes)))
-            *why = "it is not JSON";
+    size_t room = 0, got = 1;
+    for (*bytes = 0; got; *bytes += got) {
+        if (*bytes + 1 >= room) {
+            room = room ? 2 * room : 1 << 16;
+            char *more = *bytes <= MOST_BYTES ? realloc(text, room) : NULL;
+            if (!more) {
+                *why = *bytes > MOST_BYTES ? "too large for a file of results" : "out of memory";
+                break;
+            }
+            text = more;
+        }
+        got = fread(text + *bytes, 1, room - 1 - *bytes, file);
     }
-    free(text);
+    if (!*why && ferror(file))
+        *why = strerror(errno);
+    if (*why) {
+        free(text);
+        return NULL;
+    }
+    text[*bytes] = 0;
+    return text;
+}
+
+cJSON *json_read(const char *path) {
+    const char *why = NULL, *end = NULL;
+    size_t bytes = 0, line = 1, column = 1;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        why = strerror(errno);
+    char *text = file ? read_all(file, &bytes, &why) : NULL;
     if (file)
         fclose(file);
-    return object;
+    if (!text) {
+        fprintf(stderr, "upconv: %s: %s\n", path, why);
+        return NULL;
+    }
+    cJSON *json = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
+    if (!json) {
+        for (const char *at = text; end && at < end && at < text + bytes; at++) {
+            column = *at == '\n' ? 1 : column + 1;
+            line += *at == '\n';
+        }
+        fprintf(stderr, "upconv: %s:%zu: %s (at column %zu)\n", path, line,
+                bytes ? "this is not JSON" : "the file is empty", column);
+    }
+    free(text);
+    return json;
 }

@@ -3,9 +3,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 
+#include "json.h"
 #include "problem.h"
 
 static const char help[] =
@@ -101,11 +101,5 @@ int cli_list(int argc, char **argv) {
         free(e.title);
         free(e.chain);
     }
-    if (json) {
-        char *text = cJSON_Print(array);
-        puts(text ? text : "[]");
-        free(text);
-        cJSON_Delete(array);
-    }
-    return EXIT_GOOD;
+    return !json || json_print(array) ? EXIT_GOOD : EXIT_USAGE;
 }

@@ -102,6 +102,7 @@ static void wake(size_t threads) {
 /* All threads at once, each with a clock of its own: bursts shorter than a time slice, so that on a
  * shared machine some are not interrupted. Without OpenMP this is one thread. */
 static double flops_of(double (*peak)(void), size_t lanes, size_t threads) {
+    (void)threads;
     const double work = 2.0 * ACCUMULATORS * PEAK_ROUNDS * (double)lanes;
     double best = 0;
     for (size_t burst = 0; burst < PEAK_BURSTS; burst++) {
@@ -125,7 +126,7 @@ void machine_peaks(machine *best, size_t threads) {
     keep_most(&best->gflops_f64, 1e-9 * flops_of(with.peak_f64, with.bytes / 8, threads));
 }
 
-/* ---- Memory ----------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------- */
 
 #define BUFFER_BYTES ((size_t)256 << 20) /* far more than any cache */
 #define LINE 16                          /* floats */

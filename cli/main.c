@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "judge.h"
 
+#include <errno.h>
 #include <string.h>
 
 const char *cli_program = "upconv";
@@ -15,12 +16,13 @@ static const struct {
 } subcommands[] = {
     {"list", cli_list, "list the operators, or print their chains"},
     {"show", cli_show, "show a problem: semantics, parameters, prototype, problem file"},
+    {"init", cli_init, "write a starter: solution.c, Makefile, README"},
     {"run", cli_run, "run an operator or a chain on your own .npy files"},
+    {"check", cli_check, "check our own implementation against the float64 oracle"},
+    {"judge", cli_judge, "judge your own implementation: is it right, and how fast"},
     {"bench", cli_bench, "measure how fast operators and chains are here"},
     {"plan", cli_plan, "tell what would run, and why"},
     {"cpu", cli_cpu, "show this machine, and measure what it can do at most"},
-    {"init", cli_init, "write a starter: solution.c, Makefile, README"},
-    {"judge", cli_judge, "judge your own implementation: is it right, and how fast"},
     {"report", cli_report, "make a web page of the results of bench and judge"},
 };
 
@@ -44,6 +46,17 @@ static void print_help(FILE *stream) {
                     "solution.c\n");
 }
 
+/* What a subcommand returned, unless its output did not get where it should: a full disk must not
+ * look like a success. */
+static int all_written(int code) {
+    const bool failed = fflush(stdout) != 0;
+    if (!failed && !ferror(stdout))
+        return code;
+    fprintf(stderr, "upconv: standard output: %s\n",
+            failed ? strerror(errno) : "not everything could be written");
+    return code == EXIT_GOOD ? EXIT_USAGE : code;
+}
+
 int main(int argc, char **argv) {
     cli_catch_signals();
     cli_program = argv[0];
@@ -63,7 +76,7 @@ int main(int argc, char **argv) {
         return judge_child(argc - 1, argv + 1);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         if (!strcmp(argv[1], subcommands[i].name))
-            return subcommands[i].run(argc - 1, argv + 1);
+            return all_written(subcommands[i].run(argc - 1, argv + 1));
     const char *nearest = cli_nearest(argv[1], nth_subcommand, NULL);
     if (nearest)
         return cli_usage(NULL, "there is no subcommand '%s'; did you mean '%s'?", argv[1], nearest);

@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(npy *file, const char *fo
     return false;
 }
 
-/* ---- The header: a Python dictionary with three keys ------------------------------------- */
+/* ---- The header: a Python dictionary with three keys ----------------------------------- */
 
 typedef struct reader {
     const char *at, *end;
@@ -200,7 +200,7 @@ static bool read_dictionary(npy *file, const char *text, size_t length) {
     return true;
 }
 
-/* ---- The file ----------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------- */
 
 /* Where the header starts and how long it is. */
 static bool read_prefix(npy *file, size_t *start, size_t *length) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "newfile.h"
 #include "upconv.h"
 
 /* More dimensions than NumPy allows are an error; more than uc_shape has are just not ours. */
@@ -40,8 +41,7 @@ void npy_shape_text(const size_t *dim, size_t ndim, char *text, size_t bytes);
 /* A file in the making: in the folder of its final path, under a name of its own, with all of its
  * disk space taken, mapped. Only npy_commit() touches the final path. */
 typedef struct npy_output {
-    char *path;    /* final; a symbolic link is followed */
-    char *partial; /* the file's name until then; NULL when there is none */
+    newfile place;
     void *map;
     size_t map_bytes;
     void *data; /* the elements, aligned to 64 bytes */

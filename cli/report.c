@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "newfile.h"
 #include "report.h"
 
@@ -31,8 +32,8 @@ typedef struct settings {
 /* Which kinds of bars the page has, for its legend. */
 static bool find_kinds(const report_source *sources, size_t count, bool kinds[BAR_KINDS]) {
     for (size_t i = 0; i < count; i++) {
-        const cJSON *results = report_list(sources[i].json, "results");
-        const cJSON *each = sources[i].judge ? sources[i].json : results->child;
+        const cJSON *each =
+            sources[i].judge ? sources[i].json : report_first(sources[i].json, "results");
         for (; each; each = sources[i].judge ? NULL : each->next) {
             size_t bar_count;
             bar *bars = sources[i].judge ? chart_judge_bars(each, &bar_count)
@@ -92,11 +93,17 @@ static void put_page(FILE *out, const report_source *sources, size_t count,
     put_head(out, title);
     fputs("<div class=\"page\">\n<header>\n<p class=\"mark\">upconv</p>\n<h1>", out);
     html_text(out, title);
-    fputs("</h1>\n<p class=\"soft\">Shorter bars are faster. A bar is the best of many "
-          "repetitions; a whisker at its end leads to their median.</p>\n",
-          out);
+    fputs("</h1>\n", out);
+    bool any = false;
+    for (size_t i = 0; i < BAR_KINDS; i++)
+        any = any || kinds[i];
+    if (any)
+        fputs("<p class=\"soft\">Shorter bars are faster. A bar is the best of many "
+              "repetitions; a whisker at its end leads to their median.</p>\n",
+              out);
     put_contents(out, sources, count);
-    chart_legend(out, kinds);
+    if (any)
+        chart_legend(out, kinds);
     fputs("</header>\n<main id=\"results\" tabindex=\"-1\">\n", out);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "<section id=\"file-%zu\">\n", i + 1);
@@ -105,26 +112,28 @@ static void put_page(FILE *out, const report_source *sources, size_t count,
     }
     fputs("</main>\n<footer>Made by ", out);
     html_format(out, "upconv %s", uc_version());
-    fputs(". GFLOP counts the multiply-adds that touch real data and reach the output, twice."
+    fputs(". GFLOP counts the multiply-adds that touch real data and reach the output, twice. The "
+          "physical limit of a benchmark is this work at the measured peak, or its memory traffic "
+          "at the measured bandwidth, whichever takes longer; a judge’s leaves room for algorithms "
+          "that need an eighth of the operations."
           "</footer>\n</div>\n</body>\n</html>\n",
           out);
 }
 
-static void tell(const settings *with, size_t files, const report_counts *counts) {
+/* False: nobody takes the output. */
+static bool tell(const settings *with, size_t files, const report_counts *counts) {
     if (with->json) {
         cJSON *object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "output", with->output);
         cJSON_AddNumberToObject(object, "files", (double)files);
         cJSON_AddNumberToObject(object, "charts", (double)counts->charts);
         cJSON_AddNumberToObject(object, "bars", (double)counts->bars);
-        char *text = cJSON_Print(object);
-        puts(text ? text : "{}");
-        free(text);
-        cJSON_Delete(object);
-    } else if (strcmp(with->output, "-") != 0) {
+        return json_print(object);
+    }
+    if (strcmp(with->output, "-") != 0)
         printf("%s: %zu chart%s with %zu bars from %zu file%s\n", with->output, counts->charts,
                counts->charts == 1 ? "" : "s", counts->bars, files, files == 1 ? "" : "s");
-    }
+    return fflush(stdout) == 0;
 }
 
 static int make_page(char **paths, size_t count, const settings *with) {
@@ -144,8 +153,7 @@ static int make_page(char **paths, size_t count, const settings *with) {
         put_page(page.stream, sources, count, kinds,
                  with->title ? with->title : default_title(sources, count), &counts);
         if (newfile_commit(&page)) {
-            tell(with, count, &counts);
-            code = EXIT_GOOD;
+            code = tell(with, count, &counts) ? EXIT_GOOD : EXIT_USAGE;
         } else {
             fprintf(stderr, "upconv: %s: %s\n", with->output, strerror(errno));
         }

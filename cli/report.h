@@ -29,7 +29,8 @@ typedef struct report_counts {
 bool report_read(const char *path, report_source *source);
 
 /* Fields of what was checked: NULL or a negative number where an optional one is missing. */
-const cJSON *report_list(const cJSON *object, const char *name);
+const cJSON *report_item(const cJSON *object, const char *name);
+const cJSON *report_first(const cJSON *object, const char *name); /* of a list; then ->next */
 const char *report_text(const cJSON *object, const char *name);
 double report_number(const cJSON *object, const char *name);
 

@@ -32,7 +32,7 @@ void report_machine(FILE *out, const cJSON *machine) {
     fact(out, "Instruction set", report_text(machine, "isa"));
     fact_number(out, "Cores", report_number(machine, "cores"), "");
     fact_number(out, "Threads", report_number(machine, "threads"), "");
-    const cJSON *caches = report_list(machine, "caches");
+    const cJSON *caches = report_item(machine, "caches");
     static const char *const levels[][2] = {
         {"l1d_bytes", "L1 data cache"}, {"l2_bytes", "L2 cache"}, {"l3_bytes", "L3 cache"}};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
@@ -61,7 +61,7 @@ static void put_date(FILE *out, const char *date) {
 }
 
 void report_meta(FILE *out, const report_source *source) {
-    const cJSON *settings = report_list(source->json, "settings");
+    const cJSON *settings = report_item(source->json, "settings");
     const char *dtype = report_text(settings ? settings : source->json, "dtype");
     const char *mode = report_text(source->json, "mode");
     const char *version = report_text(source->json, "version");
@@ -106,11 +106,10 @@ static const bar *best_peer(const bar *bars, size_t count) {
 }
 
 /* Geometric means over the results: of the share of the peak, and of the best peer's time. */
-static void put_figures(FILE *out, const cJSON *results) {
+static void put_figures(FILE *out, const cJSON *first) {
     double peak = 0, over_limit = 0, speedup = 0;
     size_t total = 0, peaks = 0, limits = 0, peers = 0;
-    const cJSON *result;
-    cJSON_ArrayForEach(result, results) {
+    for (const cJSON *result = first; result; result = result->next) {
         total++;
         const double ms = report_number(result, "min_ms");
         const double percent = report_number(result, "peak_percent");
@@ -222,12 +221,13 @@ static void put_rows(FILE *out, const cJSON *result) {
 }
 
 void report_bench(FILE *out, const report_source *source, report_counts *counts) {
-    const cJSON *results = report_list(source->json, "results"), *result;
+    const cJSON *first = report_first(source->json, "results");
     fputs("<h2>Benchmark</h2>\n", out);
     report_meta(out, source);
-    put_figures(out, results);
+    put_figures(out, first);
     fputs("<div class=\"cards\">\n", out);
-    cJSON_ArrayForEach(result, results) put_card(out, result, counts);
+    for (const cJSON *result = first; result; result = result->next)
+        put_card(out, result, counts);
     fputs(
         "</div>\n<h4>All numbers</h4>\n"
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of times\">"
@@ -238,7 +238,8 @@ void report_bench(FILE *out, const report_source *source, report_counts *counts)
         "<th scope=\"col\" class=\"number\">of peak</th>"
         "<th scope=\"col\" class=\"number\">of bandwidth</th></tr></thead>\n",
         out);
-    cJSON_ArrayForEach(result, results) put_rows(out, result);
+    for (const cJSON *result = first; result; result = result->next)
+        put_rows(out, result);
     fputs("</table></div>\n", out);
-    report_machine(out, report_list(source->json, "machine"));
+    report_machine(out, report_item(source->json, "machine"));
 }

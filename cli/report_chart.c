@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bar_names[BAR_KINDS] = {
-    [BAR_OURS] = "upconv",
-    [BAR_WHOLE] = "another library, the whole operator",
-    [BAR_BARE] = "another library, the convolution alone",
-    [BAR_SOLUTION] = "the solution that was judged",
-    [BAR_LIMIT] = "physical limit: peak arithmetic or memory, whichever is slower"};
+const char *const bar_names[BAR_KINDS] = {[BAR_OURS] = "upconv",
+                                          [BAR_WHOLE] = "another library, the whole operator",
+                                          [BAR_BARE] = "another library, the convolution alone",
+                                          [BAR_SOLUTION] = "the solution that was judged",
+                                          [BAR_LIMIT] = "the physical limit on this machine"};
 
 static const char *const classes[BAR_KINDS] = {[BAR_OURS] = "ours",
                                                [BAR_WHOLE] = "whole",
@@ -135,15 +134,14 @@ static void add(bar *bars, size_t *count, bar_kind kind, const char *name, const
 }
 
 bar *chart_bench_bars(const cJSON *result, size_t *count) {
-    const cJSON *peers = report_list(result, "peers");
+    const cJSON *peers = report_item(result, "peers");
     bar *bars = malloc(((size_t)cJSON_GetArraySize(peers) + 2) * sizeof *bars);
     *count = 0;
     if (!bars)
         return NULL;
     add(bars, count, BAR_OURS, "upconv", result, "min_ms", "median_ms");
     add(bars, count, BAR_LIMIT, "physical limit", result, "limit_ms", NULL);
-    const cJSON *peer;
-    cJSON_ArrayForEach(peer, peers) {
+    for (const cJSON *peer = report_first(result, "peers"); peer; peer = peer->next) {
         const bool whole = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(peer, "whole"));
         add(bars, count, whole ? BAR_WHOLE : BAR_BARE, report_text(peer, "name"), peer, "min_ms",
             "median_ms");
@@ -153,7 +151,7 @@ bar *chart_bench_bars(const cJSON *result, size_t *count) {
 
 bar *chart_judge_bars(const cJSON *judge, size_t *count) {
     bar *bars = malloc(3 * sizeof *bars);
-    const cJSON *timing = report_list(judge, "timing");
+    const cJSON *timing = report_item(judge, "timing");
     *count = 0;
     if (!bars || !timing)
         return bars;

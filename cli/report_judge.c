@@ -19,7 +19,7 @@ static void put_verdict(FILE *out, const char *verdict) {
 }
 
 static void put_times(FILE *out, const cJSON *judge, report_counts *counts) {
-    const cJSON *timing = report_list(judge, "timing");
+    const cJSON *timing = report_item(judge, "timing");
     size_t count;
     char text[NUMBER_BYTES];
     bar *bars = chart_judge_bars(judge, &count);
@@ -32,9 +32,10 @@ static void put_times(FILE *out, const cJSON *judge, report_counts *counts) {
         if (report_number(timing, "peak_percent") > 0)
             fprintf(out, " · %s of the peak",
                     number_percent(text, report_number(timing, "peak_percent")));
-        if (report_number(timing, "repetitions") > 0)
-            fprintf(out, " · %.0f repetitions", report_number(timing, "repetitions"));
-        if (report_number(timing, "cv") >= 0)
+        const double repetitions = report_number(timing, "repetitions");
+        if (repetitions > 0)
+            fprintf(out, " · %.0f repetition%s", repetitions, repetitions == 1 ? "" : "s");
+        if (repetitions > 1 && report_number(timing, "cv") >= 0)
             fprintf(out, ", which vary by %s",
                     number_percent(text, 100 * report_number(timing, "cv")));
         fputs("</p>\n", out);
@@ -58,6 +59,31 @@ static void put_number(FILE *out, const cJSON *test, const char *name, const cha
     fputs("</td>", out);
 }
 
+static void put_line(FILE *out, const char *text) {
+    if (!text || !*text)
+        return;
+    html_text(out, text);
+    fputs("<br>", out);
+}
+
+/* A value, or what JSON has instead of those that it does not know. */
+static void put_value(FILE *out, const cJSON *value) {
+    if (cJSON_IsNumber(value))
+        fprintf(out, "%.9g", value->valuedouble);
+    else
+        fputs("NaN or infinite", out);
+}
+
+static void put_element(FILE *out, const cJSON *element) {
+    fputs("<span class=\"soft\">at ", out);
+    html_text(out, report_text(element, "index"));
+    fputs(" expected ", out);
+    put_value(out, cJSON_GetObjectItemCaseSensitive(element, "expected"));
+    fputs(", got ", out);
+    put_value(out, cJSON_GetObjectItemCaseSensitive(element, "got"));
+    fputs("</span><br>", out);
+}
+
 static void put_test(FILE *out, const cJSON *test) {
     const char *verdict = report_text(test, "verdict"), *hint = report_text(test, "hint");
     const char *reproduce = report_text(test, "reproduce");
@@ -75,10 +101,10 @@ static void put_test(FILE *out, const cJSON *test) {
     if (good || (!hint && !reproduce))
         return;
     fputs("<tr class=\"detail\"><td colspan=\"6\">", out);
-    if (hint && *hint) {
-        html_text(out, hint);
-        fputs("<br>", out);
-    }
+    put_line(out, report_text(test, "detail"));
+    put_line(out, hint);
+    for (const cJSON *e = report_first(test, "worst"); e; e = e->next)
+        put_element(out, e);
     if (reproduce && *reproduce) {
         fputs("<code>", out);
         html_text(out, reproduce);
@@ -88,9 +114,9 @@ static void put_test(FILE *out, const cJSON *test) {
 }
 
 void report_judge(FILE *out, const report_source *source, report_counts *counts) {
-    const cJSON *judge = source->json, *tests = report_list(judge, "tests"), *test;
+    const cJSON *judge = source->json, *first = report_first(judge, "tests");
     size_t total = 0, accepted = 0;
-    cJSON_ArrayForEach(test, tests) {
+    for (const cJSON *test = first; test; test = test->next) {
         total++;
         accepted += is_good(report_text(test, "verdict"));
     }
@@ -113,8 +139,9 @@ void report_judge(FILE *out, const report_source *source, report_counts *counts)
               "<th scope=\"col\" class=\"number\">wrong</th>"
               "<th scope=\"col\" class=\"number\">elements</th></tr></thead>\n<tbody>\n",
               out);
-        cJSON_ArrayForEach(test, tests) put_test(out, test);
+        for (const cJSON *test = first; test; test = test->next)
+            put_test(out, test);
         fputs("</tbody></table></div>\n", out);
     }
-    report_machine(out, report_list(judge, "machine"));
+    report_machine(out, report_item(judge, "machine"));
 }

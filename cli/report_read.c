@@ -3,12 +3,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "report.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define MOST_BYTES ((size_t)64 << 20)
+#include "json.h"
+
 #define MOST_PATH 200
 
 typedef enum kind { TEXT, NUMBER, POSITIVE, BOOLEAN, OBJECT, LIST } kind;
@@ -61,9 +60,12 @@ static const field bench[] = {
     {"machine", OBJECT, false, machine}, {"settings", OBJECT, false, settings},
     {"results", LIST, true, results},    {NULL, TEXT, false, NULL}};
 
+/* expected and got are any number, or null where they are none. */
+static const field worst[] = {{"index", TEXT, true, NULL}, {NULL, TEXT, false, NULL}};
 static const field tests[] = {{"name", TEXT, true, NULL},     {"verdict", TEXT, true, NULL},
                               {"error", NUMBER, false, NULL}, {"allowed", NUMBER, false, NULL},
                               {"wrong", NUMBER, false, NULL}, {"elements", NUMBER, false, NULL},
+                              {"worst", LIST, false, worst},  {"detail", TEXT, false, NULL},
                               {"hint", TEXT, false, NULL},    {"reproduce", TEXT, false, NULL},
                               {NULL, TEXT, false, NULL}};
 static const field timing[] = {
@@ -155,12 +157,12 @@ static bool check_source(report_source *source) {
     }
     if (!check(path, "", source->json, source->judge ? judge : bench))
         return false;
-    const cJSON *list = report_list(source->json, source->judge ? "tests" : "results");
-    if (!source->judge && !list->child) {
+    const cJSON *first = source->judge ? NULL : report_first(source->json, "results");
+    if (!source->judge && !first) {
         fprintf(stderr, "upconv: %s: results is empty: there is nothing to draw\n", path);
         return false;
     }
-    for (const cJSON *r = source->judge ? NULL : list->child; r; r = r->next)
+    for (const cJSON *r = first; r; r = r->next)
         if (!report_text(r, "operator") && !report_text(r, "chain")) {
             fprintf(stderr, "upconv: %s: a result has neither operator nor chain\n", path);
             return false;
@@ -168,70 +170,22 @@ static bool check_source(report_source *source) {
     return true;
 }
 
-/* All of a file, closed by a 0; NULL, with words about it, where that can't be had. */
-static char *read_all(const char *path, size_t *bytes) {
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t room = 0;
-    const char *error = file ? NULL : strerror(errno);
-    *bytes = 0;
-    while (file && !error) {
-        if (*bytes + 1 >= room) {
-            room = room ? 2 * room : 1 << 16;
-            char *more = *bytes <= MOST_BYTES ? realloc(text, room) : NULL;
-            if (!more) {
-                error = *bytes > MOST_BYTES ? "too large for a result" : "out of memory";
-                break;
-            }
-            text = more;
-        }
-        const size_t got = fread(text + *bytes, 1, room - 1 - *bytes, file);
-        *bytes += got;
-        if (ferror(file))
-            error = strerror(errno);
-        else if (!got)
-            break;
-    }
-    if (file)
-        fclose(file);
-    if (error) {
-        fprintf(stderr, "upconv: %s: %s\n", path, error);
-        free(text);
-        return NULL;
-    }
-    text[*bytes] = 0;
-    return text;
-}
-
 bool report_read(const char *path, report_source *source) {
-    *source = (report_source){.path = path};
-    size_t bytes;
-    char *text = read_all(path, &bytes);
-    if (!text)
-        return false;
-    const char *end = NULL;
-    source->json = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
-    if (!source->json) {
-        size_t line = 1, column = 1;
-        for (const char *at = text; end && at < end && at < text + bytes; at++) {
-            column = *at == '\n' ? 1 : column + 1;
-            line += *at == '\n';
-        }
-        fprintf(stderr, "upconv: %s:%zu: %s (at column %zu)\n", path, line,
-                bytes ? "this is not JSON" : "the file is empty", column);
-    }
-    free(text);
-    if (!source->json)
-        return false;
-    if (check_source(source))
+    *source = (report_source){.path = path, .json = json_read(path)};
+    if (source->json && check_source(source))
         return true;
     cJSON_Delete(source->json);
     return false;
 }
 
-const cJSON *report_list(const cJSON *object, const char *name) {
+const cJSON *report_item(const cJSON *object, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsNull(item) ? NULL : item;
+}
+
+const cJSON *report_first(const cJSON *object, const char *name) {
+    const cJSON *list = report_item(object, name);
+    return list ? list->child : NULL;
 }
 
 const char *report_text(const cJSON *object, const char *name) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "element.h"
 #include "engine.h"
@@ -23,12 +24,12 @@ static const char help[] =
     "Runs an operator, or a chain, on NumPy files (little-endian, C order; f2, f4 or f8, or bf16\n"
     "as u2). The output has the input's element type. It is written beside its place and moved\n"
     "there when it is whole, so it may also be one of the inputs. Files are mapped, not read:\n"
-    "nobody may shorten them meanwhile.\n\n"
+    "one that somebody shortens meanwhile ends the run with an error.\n\n"
     "  --input FILE     the input; its shape gives the batch, the channels and the sizes\n"
     "  --kernel FILE    the kernel; its shape gives the output channels and the kernel sizes\n"
     "  --NAME FILE      every other tensor of the operator or chain, by its name: conv_bias,\n"
     "                   add_bias, scale; with one value per channel as (C,), (C, 1, 1), ...\n"
-    "  --output FILE    the output\n\n"
+    "  -o, --output FILE  the output\n\n"
     "Of an operator, with the specification's names (hyphens will do), each with the value of the\n"
     "default shape where it is not given ('upconv show SLUG' has them):\n\n"
     "  --stride N       or --stride D,H,W, or --stride_d N and so on\n"
@@ -75,7 +76,7 @@ typedef struct job {
     double seconds;
 } job;
 
-/* ---- The command line ------------------------------------------------------------------------ */
+/* ---- The command line ------------------------------------------------------------------ */
 
 /* What the options mean depends on the operator, so it is looked for first: the first word that is
  * neither an option nor an option's value. */
@@ -86,8 +87,10 @@ static const char *find_word(int argc, char **argv) {
             return argv[i + 1];
         if (word[0] != '-' || !word[1])
             return word;
-        if (word[1] != '-' || strchr(word, '='))
+        if (word[1] != '-' || strchr(word, '=')) {
+            i += !strcmp(word, "-o");
             continue;
+        }
         bool flag = false;
         for (size_t o = 0; o < FIXED; o++)
             flag = flag || (fixed[o].has_arg == no_argument &&
@@ -208,13 +211,13 @@ static bool take_option(job *j, int option, const char *value) {
     case FLAG_HELP:
         return j->help = true;
     default:
-        if (option >= PARAMETER_OPTION)
-            return take_parameter(j, j->parameter[option - PARAMETER_OPTION], value);
-        if (option >= TENSOR_OPTION) {
+        if (option < TENSOR_OPTION)
+            return engine_option("run", option, value, &j->with);
+        if ((size_t)(option - TENSOR_OPTION) < j->files.count) {
             j->files.all[option - TENSOR_OPTION].path = value;
             return true;
         }
-        return engine_option("run", option, value, &j->with);
+        return take_parameter(j, j->parameter[option - PARAMETER_OPTION], value);
     }
 }
 
@@ -245,8 +248,7 @@ static bool read_command_line(int argc, char **argv, job *j) {
     return true;
 }
 
-/* ---- The work ---------------------------------------------------------------------------------
- */
+/* ---- The work -------------------------------------------------------------------------- */
 
 static bool prepare(job *j) {
     uc_dtype dtype;
@@ -272,6 +274,8 @@ static bool prepare(job *j) {
 /* A guess for people who wait: half of the peak is what most shapes reach. */
 static double expected_seconds(const job *j) {
     machine m = {0};
+    if (!isatty(STDERR_FILENO))
+        return 0; /* nobody to tell */
     machine_peaks(&m, engine_threads(&j->with));
     const double peak = uc_chain_dtype(j->chain) == UC_F64 ? m.gflops_f64 : m.gflops_f32;
     return peak > 0 ? uc_chain_flops(j->chain) / (0.5e9 * peak) : 0;
@@ -349,14 +353,26 @@ static bool report(const job *j) {
         cJSON_AddNumberToObject(object, "milliseconds", j->seconds * 1e3);
         good = json_print(object);
     } else if (good) {
-        printf("%s\n%s: %s %s, %s%.3g ms\n", text, j->output, dtype, shape,
+        printf("%s\n%s: %s %s, %s%.3f ms\n", text, j->output, dtype, shape,
                j->reference ? "the oracle, " : "", j->seconds * 1e3);
     }
     free(text);
     return good;
 }
 
+/* A mapped file that somebody shortens can't be read to its end; the system says so by a signal. */
+static const char *volatile partial;
+
+static void on_bus_error(int number) {
+    static const char words[] = "upconv: a file has become shorter while it was read\n";
+    (void)number;
+    if (write(STDERR_FILENO, words, sizeof words - 1) && partial)
+        unlink(partial);
+    _exit(EXIT_USAGE);
+}
+
 static int work(job *j) {
+    signal(SIGBUS, on_bus_error);
     if (!prepare(j))
         return EXIT_USAGE;
     npy_output out;
@@ -364,7 +380,9 @@ static int work(job *j) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow so large is an error, not the end */
     if (!npy_create(&out, j->output, uc_chain_dtype(j->chain), &shape))
         return cli_usage("run", "%s (output): %s", j->output, out.why);
+    partial = out.place.partial;
     const uc_status status = j->reference ? execute_reference(j, out.data) : execute(j, out.data);
+    signal(SIGBUS, SIG_DFL);
     int code = EXIT_GOOD;
     if (status != UC_OK)
         code = target_failed("run", j->slug ? j->slug : "the chain", status);

@@ -40,7 +40,7 @@ static bool misshapen(const tensor_file *f, const char *needed) {
     return false;
 }
 
-/* ---- Element types ------------------------------------------------------------------------- */
+/* ---- Element types --------------------------------------------------------------------- */
 
 static npy_type type_of(uc_dtype dtype) {
     static const npy_type types[] = {
@@ -72,7 +72,7 @@ bool files_dtype(const run_files *files, const engine *with, uc_dtype *dtype) {
     return true;
 }
 
-/* ---- What the files tell of an operator ------------------------------------------------------ */
+/* ---- What the files tell of an operator ------------------------------------------------ */
 
 /* A parameter from a file's shape; one that the user has given as well has to agree. */
 static bool tell(const tensor_file *f, size_t dim, const signature *s, const char *name,
@@ -116,8 +116,7 @@ bool files_params(const run_files *files, const signature *s, const bool *given,
     return true;
 }
 
-/* ---- What a chain needs -----------------------------------------------------------------------
- */
+/* ---- What a chain needs ---------------------------------------------------------------- */
 
 /* A value per channel may come as (C,) or, as frameworks keep it, as (C, 1, 1) or (1, C, 1, 1): the
  * elements are the same in the same order. */

@@ -87,7 +87,7 @@ bool shape_set(const char *subcommand, const signature *s, const char *name, con
     return true;
 }
 
-/* ---- The line ----------------------------------------------------------------------------- */
+/* ---- The line -------------------------------------------------------------------------- */
 
 static const char *const input_names[] = {"batch_size", "in_channels", "depth", "height", "width"};
 #define INPUT_NAMES (sizeof input_names / sizeof *input_names)

@@ -3,11 +3,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "page.h"
 #include "problem.h"
 #include "signature.h"
@@ -211,12 +211,7 @@ static int put_json(subject *s) {
     cJSON_AddStringToObject(object, "signature", prototype ? prototype : "");
     cJSON_AddStringToObject(object, "text", s->p.body);
     cJSON_AddStringToObject(object, "problem", s->p.text);
-    char *text = cJSON_Print(object);
-    if (text)
-        puts(text);
-    const bool enough = chain && prototype && text;
-    free(text);
-    cJSON_Delete(object);
+    const bool enough = json_print(object) && chain && prototype;
     free(prototype);
     free(chain);
     return enough ? EXIT_GOOD : (fputs("upconv: out of memory\n", stderr), EXIT_USAGE);

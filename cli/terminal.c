@@ -25,7 +25,7 @@ const char *cli_colour_off(FILE *stream) {
 }
 
 static void progress(const char *format, va_list arguments) {
-    if (!isatty(STDERR_FILENO))
+    if (!isatty(STDERR_FILENO) || !isatty(STDOUT_FILENO)) /* none where the output is piped */
         return;
     fputs("\r\033[K", stderr);
     if (format)

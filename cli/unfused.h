@@ -5,7 +5,8 @@
 
 #include "signature.h"
 
-/* The starter of a slug, in float; to be called by signature_call(). */
-solution_function unfused(const char *slug);
+/* The starter of a slug in float, or in long double; to be called by signature_call(). */
+solution_function unfused_f32(const char *slug);
+solution_function unfused_long(const char *slug);
 
 #endif

@@ -106,9 +106,10 @@ static int unknown_option(const char *subcommand, const char *argument,
 int cli_option(const char *subcommand, int argc, char **argv, const struct option *options) {
     opterr = 0;
     const int before = optind;
-    int option = getopt_long(argc, argv, ":ho:", options, NULL);
+    int by_name = -1; /* stays so for a short option */
+    int option = getopt_long(argc, argv, ":ho:", options, &by_name);
     const char *argument = argv[optind > before && optind > 0 ? optind - 1 : before];
-    if (option == 'o') { /* short for --output, where there is one */
+    if (option == 'o' && by_name < 0) { /* short for --output, where there is one */
         const struct option *o = options;
         while (o->name && strcmp(o->name, "output") != 0)
             o++;

@@ -25,6 +25,14 @@ while read -r subcommand; do
     complains "did you mean '--json'?"
 done <subcommands
 
+# A full disk is no success.
+if [ -w /dev/full ]; then
+    code=0
+    "$UPCONV" show conv-transpose3d-max-max-sum >/dev/full 2>err || code=$?
+    [ $code = 2 ] || fail "exit code $code with a full disk"
+    complains "standard output: No space left"
+fi
+
 upconv 2 lsit
 complains "did you mean 'list'?"
 upconv 2 qwertyuiop

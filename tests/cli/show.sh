@@ -62,6 +62,24 @@ gflop 3d-layernorm-gelu-scaling 129.0
 COLUMNS=60 "$UPCONV" show conv-transpose3d-max-max-sum >out
 awk '/^Parameters/ { exit } length($0) > 66 { exit 1 }' out || fail "wider than 60 columns"
 
+# Colours on a terminal, and never with NO_COLOR; as wide as it is.
+if command -v script >/dev/null; then
+    slug=conv-transpose3d-max-max-sum
+    on_terminal() {
+        env -u NO_COLOR -u COLUMNS TERM=xterm "$@" script -qec \
+            "stty cols 70 && '$UPCONV' show $slug" /dev/null </dev/null | tr -d '\r' >out
+        says "$slug"
+    }
+    escape=$(printf '\033')
+    on_terminal
+    grep -q "$escape" out || fail "no colours on a terminal"
+    sed "s/$escape\[[0-9;]*m//g" out >plain
+    awk '/^Parameters/ { exit } length($0) > 76 { exit 1 }' plain || fail "wider than the terminal"
+    grep -qE '.{61}' plain || fail "narrower than the terminal"
+    on_terminal NO_COLOR=1
+    ! grep -q "$escape" out || fail "colours with NO_COLOR"
+fi
+
 upconv 2 show
 complains "which operator?"
 upconv 2 show conv-transpose3d-max-max-sun
