@@ -199,6 +199,29 @@ static void note(judge_results *all, const test_result *r) {
         all->verdict = r->verdict;
 }
 
+static double flops_of(const judge_settings *with, const test_case *c) {
+    uc_chain *chain;
+    if (uc_operator_chain(with->signature->slug, with->engine.dtype, &c->params, &chain) != UC_OK)
+        return 0;
+    const double flops = uc_chain_flops(chain);
+    uc_chain_destroy(chain);
+    return flops;
+}
+
+/* How long the test at the default shape may take, for a line of progress: the solution as in the
+ * small test with the most to do, the oracle and plain arithmetic as on a usual machine. */
+static double guess_seconds(const judge_settings *with, const test_case *cases, size_t index,
+                            const test_result *results) {
+    const double flops = flops_of(with, &cases[index]);
+    double most = 0, seconds = 0;
+    for (size_t i = 0; i < index; i++)
+        if (flops_of(with, &cases[i]) > most) {
+            most = flops_of(with, &cases[i]);
+            seconds = results[i].seconds;
+        }
+    return (most > 0 ? flops / most * seconds : 0) + 1e-9 * flops;
+}
+
 /* False: the judge itself can't go on. */
 static bool run_tests(const judge_settings *with, const test_case *cases, judge_results *all) {
     size_t hangs = 0;
@@ -212,7 +235,7 @@ static bool run_tests(const judge_settings *with, const test_case *cases, judge_
             snprintf(what, sizeof what, "%s: %.31s, %zu of %zu", with->signature->slug,
                      cases[i].name, i + 1, all->count);
             if (cases[i].is_default_shape)
-                ticker_start(what, 0);
+                ticker_start(what, guess_seconds(with, cases, i, all->results));
             else
                 cli_progress_step(with->signature->slug, cases[i].name, i, all->count);
             const bool good = judge_test(with, &cases[i], r);

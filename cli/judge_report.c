@@ -138,8 +138,8 @@ void report_test(const judge_settings *with, const test_result *r, size_t number
     printf("  %2zu/%zu  %-20s ", number, tests, r->test->name);
     print_verdict(r->verdict);
     if (r->verdict == VERDICT_ACCEPTED)
-        printf("  error %.1e, allowed %.1e, %.3g ms", r->comparison.error, r->comparison.allowed,
-               1e3 * r->seconds);
+        printf("  error %.1e, allowed %.1e, %.*f ms", r->comparison.error, r->comparison.allowed,
+               r->seconds < 0.1 ? 2 : 0, 1e3 * r->seconds);
     printf("\n");
     if (r->verdict == VERDICT_ACCEPTED)
         print_said(r);

@@ -1,6 +1,7 @@
 /* A right implementation of conv-transpose3d-max-max-sum that misbehaves: -DHOW=CRASH and so on.
  * Judged by tests/cli/judge_bad.sh. right.c is the starter that `upconv init` writes. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ enum {
     PRINT,
     FLOOD,
     FORK,
+    LIST_FILES,
     CRASH_IN_THREAD,
     SLEEP_AT_DEFAULT_SHAPE
 };
@@ -66,6 +68,14 @@ static void smash(void) {
     char buffer[16];
     memset(buffer + zero, 'x', 16 + 256 + (size_t)zero);
     puts(buffer);
+}
+
+/* What it has inherited: the files that are open. */
+static void list_files(void) {
+    for (int file = 0; file < 1000; file++)
+        if (fcntl(file, F_GETFD) != -1)
+            printf("[%d]", file);
+    puts("");
 }
 
 static void flood(void) {
@@ -188,6 +198,9 @@ void solution(const T *input, const T *kernel, const T *conv_bias, T *output, si
     case PRINT:
         printf("a word from the solution"); /* without the end of a line */
         fputs("an error from the solution\033[2J\n", stderr);
+        break;
+    case LIST_FILES:
+        list_files();
         break;
     case FLOOD:
         flood();
