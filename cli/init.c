@@ -105,7 +105,7 @@ static bool make_folders(const char *path) {
 static const char *const outputs[] = {"solution.c", "Makefile", "README.md"};
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
-static text make_output(size_t index, const char *slug, uc_dtype dtype) {
+static text make_output(const char *name, const char *slug, uc_dtype dtype) {
     char body[128];
     snprintf(body, sizeof body, "%s.c", slug);
     const char *const words[] = {"@SLUG@",
@@ -116,8 +116,8 @@ static text make_output(size_t index, const char *slug, uc_dtype dtype) {
                                  "#define T double",
                                  NULL};
     text t = {0};
-    if (index > 0) {
-        append_file(&t, outputs[index], words);
+    if (strcmp(name, "solution.c") != 0) {
+        append_file(&t, name, words);
     } else {
         append_file(&t, "convolution.c", words);
         append(&t, "\n", 1);
@@ -159,7 +159,7 @@ static int write_starter(const char *slug, const char *folder, uc_dtype dtype, b
             return EXIT_USAGE;
         }
     for (size_t i = 0; i < OUTPUTS; i++) {
-        text t = make_output(i, slug, dtype);
+        text t = make_output(outputs[i], slug, dtype);
         errno = ENAMETOOLONG;
         const bool good =
             !t.failed &&

@@ -44,7 +44,11 @@ static const char help[] =
     "  --time-limit S          seconds for a call in a small test (default 5)\n"
     "  --default-time-limit S  seconds for a call at the default shape (default 120)\n"
     "  --timing S              seconds for the timing (default 10; 0: none)\n"
-    "  --memory-limit MIB      what the solution may have (default 8192; 0: no limit)\n" ENGINE_HELP
+    "  --memory-limit MIB      what the solution may have (default 8192; 0: no limit)\n"
+    "  --threads N             threads of ours, and OMP_NUM_THREADS of the solution (default: as "
+    "the\n"
+    "                          environment says, else all)\n"
+    "  --isa NAME              instructions of ours: auto (default), portable, avx2, avx512\n"
     "  --json                  print one JSON object\n"
     "  --help                  show this\n\n"
     "Exit codes: 0 accepted; 1 not, also where it does not compile or load; 2 a usage error, or "

@@ -173,11 +173,11 @@ typedef struct test_result {
 } test_result;
 
 /* Runs one case. False: the judge itself can't (memory, processes), with the user told. */
-bool judge_test(const judge_settings *with, const test_case *c, test_result *result);
+bool judge_test(const judge_settings *with, const test_case *c, test_result *r);
 
 /* Says what it means that the process did not come back. False as above. */
-bool judge_describe(const judge_settings *with, const child *process, child_event event,
-                    const test_case *c, test_result *result);
+bool judge_describe(const judge_settings *with, const child *c, child_event event,
+                    const test_case *test, test_result *r);
 
 /* What the wrong output looks like; "" where nothing is known. */
 typedef struct hint_facts {
