@@ -326,9 +326,10 @@ static int judge_file(judge_settings *with) {
     const size_t count = choose_cases(with, cases);
     if (!count)
         return EXIT_USAGE;
-    if (stat(with->solution, &status) != 0 || !S_ISREG(status.st_mode)) {
+    const bool exists = stat(with->solution, &status) == 0;
+    if (!exists || !S_ISREG(status.st_mode)) {
         fprintf(stderr, "upconv: can't read '%s': %s\n", with->solution,
-                errno ? strerror(errno) : "it is no file");
+                exists ? "it is no file" : strerror(errno));
         return EXIT_USAGE;
     }
     if (ends_with(with->solution, ".c")) {

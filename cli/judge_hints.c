@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A guess fits where all of the output is this near to it, relative to the slice. */
-#define NEAR 1e-4
-
 typedef struct look {
     const hint_facts *facts;
     uc_shape shape;
@@ -18,6 +15,7 @@ typedef struct look {
     double *got;
     double *scale;      /* of each slice of what was expected */
     double least_wrong; /* relative; below it an element counts as right */
+    double near;        /* a guess fits where all of the output is this near to it, relatively */
 } look;
 
 static bool is_near(const look *l, size_t i, double value, double got, double tolerance) {
@@ -37,10 +35,10 @@ static bool fits(const look *l, const double *guess) {
             scale = fabs(guess[i]);
     bool differs = false;
     for (size_t i = 0; i < l->elems; i++) {
-        if (!is_near(l, i, guess[i], l->got[i], NEAR) &&
-            !(fabs(guess[i] - l->got[i]) <= 1e-6 * scale))
+        if (!is_near(l, i, guess[i], l->got[i], l->near) &&
+            !(fabs(guess[i] - l->got[i]) <= l->near / 100 * scale))
             return false;
-        differs = differs || !is_near(l, i, guess[i], l->facts->expected[i], NEAR);
+        differs = differs || !is_near(l, i, guess[i], l->facts->expected[i], l->near);
     }
     return differs;
 }
@@ -356,6 +354,7 @@ void judge_hint(const hint_facts *facts, char *hint, size_t bytes) {
     l.least_wrong = facts->with->engine.dtype == UC_F16    ? 0x1p-9
                     : facts->with->engine.dtype == UC_BF16 ? 0x1p-6
                                                            : 1e-5;
+    l.near = l.least_wrong > 1e-4 ? l.least_wrong : 1e-4;
     l.got = malloc(l.elems * sizeof *l.got);
     l.scale = calloc(slices, sizeof *l.scale);
     if (l.got && l.scale) {

@@ -48,7 +48,7 @@ void report_reproducer(const judge_settings *with, const char *name, char *text,
     add_word(&l, w->solution);
     if (w->mode == MODE_SITE)
         add(&l, " --mode site");
-    else if (name)
+    if (name)
         add(&l, " --case %s", name);
     add(&l, " --seed %llu --dtype %s", (unsigned long long)w->seed, uc_dtype_name(w->engine.dtype));
     if (strcmp(w->symbol, "solution") != 0) {

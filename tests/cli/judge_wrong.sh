@@ -81,3 +81,7 @@ upconv 1 judge $layernorm mutant.c --quick --cflags "-w -O1" --json
 says '"kind":	"judge"'
 says '"hint":	"looks like GELU by its tanh formula'
 says '"verdict":	"accepted"'
+
+# One of the tests as the site would compare it, and the line that repeats it.
+upconv 1 judge $avgpool $maxmax/solution.c --quick --mode site --case signed --cflags -w
+says "--mode site --case signed"
