@@ -9,7 +9,7 @@ configure() {
     cmake -S "$SOURCE" -B build -DBUILD_TESTING=OFF "$@" >log.txt 2>&1
 }
 has_command() {
-    cmake --build build --target help | grep -q upconv_command
+    cmake --build build --target help | grep upconv_command >/dev/null
 }
 
 configure
