@@ -92,7 +92,13 @@ static void name_address(const unsigned char *address, char *text, size_t bytes)
 static void on_fault(int number, siginfo_t *info, void *context) {
     (void)context;
     child_record record = {.kind = RECORD_FAULT, .signal = number};
-    if (number == SIGSEGV || number == SIGBUS)
+    /* The kernel itself as the sender: an x86 instruction that wants aligned memory got other. The
+     * address is not told then. */
+    if (number == SIGSEGV && info->si_code == SI_KERNEL)
+        append(record.text, sizeof record.text,
+               "used an instruction for aligned memory; tensors have the alignment of their "
+               "elements, no more");
+    else if (number == SIGSEGV || number == SIGBUS)
         name_address(info->si_addr, record.text, sizeof record.text);
     send(&record);
     signal(number, SIG_DFL);

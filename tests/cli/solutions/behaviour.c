@@ -41,6 +41,7 @@ enum {
     FORK,
     LIST_FILES,
     CRASH_IN_THREAD,
+    WANT_ALIGNMENT,
     SLEEP_AT_DEFAULT_SHAPE
 };
 
@@ -76,6 +77,16 @@ static void list_files(void) {
         if (fcntl(file, F_GETFD) != -1)
             printf("[%d]", file);
     puts("");
+}
+
+/* What a vector store for aligned memory does to other memory. */
+static void want_alignment(T *at) {
+#if defined(__x86_64__)
+    __asm__ volatile("movaps %%xmm0, (%0)" : : "r"((char *)at + 4 - (size_t)at % 4) : "memory");
+    __asm__ volatile("movaps %%xmm0, (%0)" : : "r"((char *)at + 8 - (size_t)at % 4) : "memory");
+#else
+    (void)at;
+#endif
 }
 
 static void flood(void) {
@@ -198,6 +209,9 @@ void solution(const T *input, const T *kernel, const T *conv_bias, T *output, si
     case PRINT:
         printf("a word from the solution"); /* without the end of a line */
         fputs("an error from the solution\033[2J\n", stderr);
+        break;
+    case WANT_ALIGNMENT:
+        want_alignment(output);
         break;
     case LIST_FILES:
         list_files();
