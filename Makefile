@@ -23,7 +23,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 18
 
 run: build ## build, then run the five operators: time, speed, error, PASS or FAIL
-	build/upconv demo
+	build/upconv bench --check
 
 build: ## the libraries and the command: build/libupconv.so, build/libupconv.a, build/upconv
 	@scripts/setup.sh run
@@ -70,6 +70,8 @@ sweep: ## many shapes against this machine's peak, and the latency of small call
 peers: ## what bench compares with: oneDNN, PyTorch, ONNX Runtime, OpenVINO; 4 GB in build/peers
 	@scripts/setup.sh peers
 	@bench/peers.sh build/peers
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
 
 install: build ## into PREFIX, /usr/local unless given; DESTDIR goes before it
 	$(CMAKE) --install build --prefix "$(PREFIX)"

@@ -22,7 +22,7 @@ static const char help[] =
     "  --repetitions N  rounds (default 20; whole peers take part in every fourth)\n"
     "  --only TEXT      only operators with this in their name\n"
     "  --json FILE      write the results there too\n"
-    "  --peer COMMAND   one more peer (bench/peer.h has the protocol)\n"
+    "  --peer COMMAND   one more peer (cli/peer.h has the protocol)\n"
     "  --strict         exit with 1 if a bar is not met\n\n"
     "Example: build/bench/bench --only layernorm --repetitions 5\n";
 

@@ -25,20 +25,12 @@ static bool make_plan(const subject *s, uc_plan **plan) {
 static bool equip(subject *s) {
     const uc_dtype dtype = uc_chain_dtype(s->chain);
     const uc_shape in = uc_chain_input(s->chain), out = uc_chain_output(s->chain);
-    const size_t count = uc_chain_operand_count(s->chain);
     s->flops = uc_chain_flops(s->chain);
     s->one_shot = s->create = s->execute = INFINITY;
     s->input = random_tensor(dtype, &in, 1);
     s->output = huge_pages(elems_of(&out) * uc_dtype_bytes(dtype));
-    bool enough = s->input && s->output && count <= SUBJECT_MAX_OPERANDS;
-    for (size_t i = 0; enough && i < count; i++) {
-        const uc_shape shape = uc_chain_operand(s->chain, i).shape;
-        /* Weights that keep the convolution's values near 1: channels and taps add up. */
-        const double sum = (double)elems_of(&shape) / (double)shape.dim[shape.ndim > 1];
-        s->operands[i] = random_tensor(dtype, &shape, 2 / sqrt(sum));
-        enough = s->operands[i] != NULL;
-    }
-    if (!enough || !make_plan(s, &s->plan))
+    if (!s->input || !s->output || !random_operands(s->chain, s->operands) ||
+        !make_plan(s, &s->plan))
         return false;
     s->workspace = malloc(uc_plan_workspace_bytes(s->plan) + 1);
     return s->workspace != NULL;
@@ -64,7 +56,7 @@ bool subject_open_text(subject *s, const char *text, size_t threads) {
 void subject_close(subject *s) {
     free(s->workspace);
     uc_plan_destroy(s->plan);
-    for (size_t i = 0; i < SUBJECT_MAX_OPERANDS; i++)
+    for (size_t i = 0; i < MOST_OPERANDS; i++)
         free(s->operands[i]);
     free(s->output);
     free(s->input);

@@ -6,9 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tensor.h"
 #include "upconv.h"
-
-#define SUBJECT_MAX_OPERANDS 8
 
 typedef struct subject {
     const char *slug; /* NULL: a chain that has no call of its own */
@@ -16,7 +15,7 @@ typedef struct subject {
     size_t threads;
     uc_chain *chain;
     uc_plan *plan;
-    void *input, *output, *operands[SUBJECT_MAX_OPERANDS], *workspace;
+    void *input, *output, *operands[MOST_OPERANDS], *workspace;
     double flops;
     /* The least seconds so far; INFINITY before the first. */
     double one_shot, create, execute;

@@ -1,11 +1,25 @@
-# What `cmake --install` and `cpack` give: header, both libraries, command, CMake package,
-# upconv.pc. Nothing in them holds an absolute path, so the whole prefix may be moved.
+# What `cmake --install` and `cpack` give: header, both libraries, CMake package, upconv.pc, and the
+# command with its man page, completions and problem files. Nothing in them holds an absolute path, so the whole prefix may be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/upconv)
 
-install(TARGETS upconv_command RUNTIME)
+if(upconv_has_command)
+    install(TARGETS upconv_command RUNTIME)
+    set(share ${CMAKE_INSTALL_DATAROOTDIR})
+    install(FILES man/upconv.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${problems} DESTINATION ${share}/upconv/problems)
+    install(FILES completions/upconv.bash DESTINATION ${share}/bash-completion/completions
+        RENAME upconv)
+    install(FILES completions/upconv.fish DESTINATION ${share}/fish/vendor_completions.d)
+    # Debian's zsh looks for what packages bring in a folder of its own.
+    set(zsh_dir ${share}/zsh/site-functions)
+    if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND EXISTS /etc/debian_version)
+        set(zsh_dir ${share}/zsh/vendor-completions)
+    endif()
+    install(FILES completions/_upconv DESTINATION ${zsh_dir})
+endif()
 install(TARGETS upconv_shared upconv_static EXPORT upconv-targets
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/upconv.h TYPE INCLUDE)

@@ -14,5 +14,5 @@ echo "cppcheck: warnings, performance, portability"
 mkdir -p build/cppcheck
 find src cli tests bench -name '*.c' ! -name '*.inc.c' -print | cppcheck --file-list=- \
     --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
-    --std=c11 -I include -I src -I tests --cppcheck-build-dir=build/cppcheck -j 2
+    --std=c11 -I include -I src -I cli -I tests --cppcheck-build-dir=build/cppcheck -j 2
 echo "no complaints"

@@ -6,13 +6,16 @@
 # job goes on: the tools may be there by other means, and if they aren't, their absence will show.
 set -eu
 
-build="gcc libc6-dev cmake"
+# libyaml-dev, libcjson-dev: for the command, not the library
+build="gcc libc6-dev cmake libyaml-dev libcjson-dev"
 lint="clang-format cppcheck"
 # g++, clang, libomp-dev, ninja-build: the compilers and generators the library must build with
 # libclang-rt-dev: clang's ThreadSanitizer        pkgconf: the installed upconv.pc
 # binutils: nm, objdump                           dpkg-dev, file: for the dependencies of the .deb
-# locales: the source of one with a decimal comma
-tests="g++ clang libomp-dev libclang-rt-dev ninja-build pkgconf binutils dpkg-dev file locales"
+# locales: the source of one with a decimal comma chromium, fonts-dejavu-core: to look at reports
+# mandoc: checks the man page                     zsh, fish: their completions (bash is there)
+tests="g++ clang libomp-dev libclang-rt-dev ninja-build pkgconf binutils dpkg-dev file locales
+    chromium fonts-dejavu-core mandoc zsh fish"
 # The long tests run programs for arm64 too.
 long="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 # g++: PyTorch compiles with it                   binutils: readelf, for torch without CUDA

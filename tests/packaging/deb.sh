@@ -16,6 +16,13 @@ case $(field Depends) in
 *libc6*) ;;
 *) fail "Depends lacks libc6: $(field Depends)" ;;
 esac
+# The command is linked to these.
+for library in libyaml-0-2 libcjson1; do
+    case $(field Depends) in
+    *$library*) ;;
+    *) fail "Depends lacks $library: $(field Depends)" ;;
+    esac
+done
 # Threads need their runtime: whichever one the library was linked to.
 if ldd build/libupconv.so | grep -q libgomp; then
     case $(field Depends) in
@@ -44,7 +51,10 @@ else
     dpkg-deb --extract "$deb" root
 fi
 for file in usr/bin/upconv usr/include/upconv.h "$lib/libupconv.so" "$lib/libupconv.so.0" \
-    "$lib/libupconv.a" "$lib/pkgconfig/upconv.pc" "$lib/cmake/upconv/upconv-config.cmake"; do
+    "$lib/libupconv.a" "$lib/pkgconfig/upconv.pc" "$lib/cmake/upconv/upconv-config.cmake" \
+    usr/share/man/man1/upconv.1 usr/share/bash-completion/completions/upconv \
+    usr/share/zsh/vendor-completions/_upconv usr/share/fish/vendor_completions.d/upconv.fish \
+    usr/share/upconv/problems/conv-transpose3d-max-max-sum.md; do
     [ -e "root/$file" ] || fail "the package lacks $file"
 done
 dpkg-deb --contents "$deb" | awk '$1 !~ /^d/ { print $6 }' | grep -v '^\./usr/' &&
@@ -54,6 +64,7 @@ dpkg-deb --contents "$deb" | grep -v ' root/root ' && fail "files that are not r
 echo "== run"
 root/usr/bin/upconv --version
 root/usr/bin/upconv list
+root/usr/bin/upconv show root/usr/share/upconv/problems/conv-transpose3d-max-max-sum.md >page.txt
 
 if [ "$(id -u)" = 0 ]; then
     echo "== remove"

@@ -56,6 +56,15 @@ if grep -rIl -e "$SOURCE" -e "$BUILD" first; then
     fail "installed files (above) name the folder they were built in"
 fi
 
+for file in man/man1/upconv.1 bash-completion/completions/upconv zsh/site-functions/_upconv \
+    fish/vendor_completions.d/upconv.fish; do
+    [ -s "first/share/$file" ] || fail "no share/$file"
+done
+for file in "$SOURCE"/problems/*.md; do
+    first/bin/upconv show "first/share/upconv/problems/$(basename "$file")" >page.txt
+    [ -s page.txt ] || fail "the installed $(basename "$file") has no page"
+done
+
 echo "== CMake, C and C++"
 by_cmake "$PWD/first" cmake "C;CXX"
 echo "== pkg-config, shared"

@@ -1,0 +1,51 @@
+/* The strict comparison: against float64, every (b, c) slice by its own scale, NaN and infinities
+ * exactly; and the public site's, one absolute and one relative tolerance for everything.
+ * Called by judge, and by what checks our own implementation. */
+#ifndef UC_CLI_COMPARE_H
+#define UC_CLI_COMPARE_H
+
+#include "data.h"
+#include "signature.h"
+
+/* STRICT_MULTIPLE times the error of plain unfused arithmetic is allowed, and that error counts as
+ * STRICT_UNITS units in the last place of the slice's largest value at least. */
+#define STRICT_MULTIPLE 4
+#define STRICT_UNITS 2
+
+#define SITE_RELATIVE 2e-4
+#define SITE_ABSOLUTE 5e-3
+
+#define COMPARISON_WORST 5
+
+typedef struct wrong_element {
+    size_t index;
+    double expected, got;
+} wrong_element;
+
+typedef struct comparison {
+    size_t elements, wrong;
+    double
+        error; /* the largest, relative to the largest |expected| of its slice; may be INFINITY */
+    double allowed; /* there, relative to the same */
+    size_t worst_count;
+    wrong_element worst[COMPARISON_WORST]; /* of the wrong ones, the worst first */
+} comparison;
+
+/* The largest error that plain unfused float arithmetic makes in each slice (b, c) of the output
+ * (for f64: as much smaller as double is finer): once on the data, and `nudged` times on data whose
+ * every value is nudged by a unit or none, so that no slice is judged by one lucky rounding; slices
+ * that were lucky all the same get the relative error that three in four don't exceed. For the
+ * caller to free; NULL: out of memory. */
+double *compare_noise(const signature *s, const uc_operator_params *params, const data *d,
+                      const uc_shape *output, const double *expected, size_t nudged);
+
+/* got has elements of dtype. 16-bit types may be one unit of theirs off on top. */
+comparison compare_strict(const uc_shape *output, uc_dtype dtype, const double *expected,
+                          const double *noise, const void *got);
+comparison compare_site(const uc_shape *output, uc_dtype dtype, const double *expected,
+                        const void *got);
+
+/* "[0, 3, 12, 5]" into text, which is returned. */
+const char *compare_index(const uc_shape *output, size_t index, char *text, size_t bytes);
+
+#endif
