@@ -93,22 +93,29 @@ static double relative_error(const search *s, const uc_winograd *w) {
            (in_channels * taps / 2 + 1);
 }
 
+/* How far a number of outputs came before something was in the way. */
+enum { AT_DIMENSIONS, AT_TAPS, AT_ERROR, AT_SIZE };
+
 /* Tries so many outputs a tile. NULL, or what is in the way. */
 static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], uc_winograd *w,
-                               double *cost) {
+                               double *cost, int *at) {
     const size_t bytes = s->plan->kernels->real_bytes;
     bool fewer = false;
     *w = (uc_winograd){.kernels = s->plan->kernels, .conv = s->conv};
+    *at = AT_DIMENSIONS;
     for (size_t i = 0; i < UC_SPACE; i++) {
         if (s->reason[i][outputs[i] - 1])
             return s->reason[i][outputs[i] - 1];
         w->dim[i] = &s->toom[i][outputs[i] - 1];
         fewer = fewer || (outputs[i] > 1 && s->conv->conv.kernel[i] > s->conv->conv.stride[i]);
     }
+    *at = AT_TAPS;
     if (!fewer)
         return "no dimension has phases of 2 or 3 taps";
+    *at = AT_ERROR;
     if (relative_error(s, w) > MOST_ERROR)
         return "rounding errors would grow too much";
+    *at = AT_SIZE;
     uc_blocks blocks;
     uc_winograd_blocks(w, s->space, &blocks);
     if (blocks.rows_bytes > UC_WINOGRAD_ROWS_BYTES || blocks.input_bytes > UC_WINOGRAD_INPUT_BYTES)
@@ -120,7 +127,8 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
     return NULL;
 }
 
-/* The outputs a tile that cost least. NULL, or why there are none. */
+/* The outputs a tile that cost least. NULL, or why there are none: what stopped the attempt that
+ * came furthest. */
 static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_cost) {
     const char *reason = find_pool(&s->plan->chain, s->window);
     if (reason)
@@ -131,15 +139,19 @@ static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_c
             s->reason[i][outputs - 1] = plan_dimension(s, i, outputs);
     }
     *best_cost = INFINITY;
+    int furthest = -1;
     size_t outputs[UC_SPACE];
     for (outputs[0] = 1; outputs[0] <= UC_TOOM_OUTPUTS; outputs[0]++)
         for (outputs[1] = 1; outputs[1] <= UC_TOOM_OUTPUTS; outputs[1]++)
             for (outputs[2] = 1; outputs[2] <= UC_TOOM_OUTPUTS; outputs[2]++) {
                 uc_winograd w;
                 double cost;
-                const char *why = try_outputs(s, outputs, &w, &cost);
-                if (why && *best_cost == INFINITY)
+                int at;
+                const char *why = try_outputs(s, outputs, &w, &cost, &at);
+                if (why && at > furthest) {
+                    furthest = at;
                     reason = why;
+                }
                 if (!why && cost < *best_cost) {
                     *best_cost = cost;
                     memcpy(best, outputs, sizeof outputs);
