@@ -160,21 +160,31 @@ static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_c
     return *best_cost == INFINITY ? reason : NULL;
 }
 
-/* Keeps the transforms for these outputs, and plain ones. */
+/* Keeps the transforms for these outputs, and plain ones; or says in plan->why_direct why not. */
 static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_weight) {
+    const bool wide = plan->kernels->real_bytes == sizeof(double);
+    const double largest = wide ? DBL_MAX : FLT_MAX, smallest = wide ? DBL_MIN : FLT_MIN;
+    double gain = 1;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        gain *= s->toom[i][plan->outputs[i] - 1].gain;
+    /* Transformed weights must be finite, and no denormals: those have too few digits. */
+    if (largest_weight > largest / gain)
+        plan->why_direct = "the weights are too large to be added up";
+    else if (largest_weight > 0 && largest_weight < smallest * gain)
+        plan->why_direct = "the weights are too small to be added up";
+    if (plan->why_direct)
+        return UC_OK;
+
     plan->tooms = uc_alloc(2 * UC_SPACE * sizeof *plan->tooms);
     if (!plan->tooms)
         return UC_NO_MEMORY;
-    const double largest = plan->kernels->real_bytes == sizeof(double) ? DBL_MAX : FLT_MAX;
-    plan->limit = largest / (double)s->conv->in.channels;
+    plan->limit = largest / (double)s->conv->in.channels / gain;
     for (size_t t = 0; t < 2; t++) {
         plan->transforms[t] = (uc_winograd){.kernels = plan->kernels, .conv = s->conv};
         for (size_t i = 0; i < UC_SPACE; i++) {
             uc_toom *toom = &plan->tooms[t * UC_SPACE + i];
             *toom = s->toom[i][t ? 0 : plan->outputs[i] - 1];
             plan->transforms[t].dim[i] = toom;
-            if (!t)
-                plan->limit /= toom->gain;
         }
     }
     if (largest_weight > 1) /* weights below 1 don't make the combined inputs smaller */
