@@ -17,7 +17,14 @@ double *run_reference(const uc_chain *chain, const struct data *data);
 bool run_plan(const uc_chain *chain, const struct data *data, size_t threads, enum guard guard,
               struct buffer *output);
 
-/* Whether a plan's description has these words. */
+/* The same with any options. */
+bool run_plan_with(const uc_chain *chain, const struct data *data, const uc_options *options,
+                   enum guard guard, struct buffer *output);
+
+/* What a plan says of itself, for the caller to free. */
+char *run_description(const uc_plan *plan);
+
+/* Whether the description of a plan for this chain has these words. */
 bool run_says(const uc_chain *chain, const struct data *data, const char *words);
 
 /* The canonical text of a chain, for the caller to free. */
