@@ -108,23 +108,30 @@ static double relative_error(const search *s, const uc_winograd *w) {
            (in_channels * taps / 2 + 1);
 }
 
+/* How far a number of outputs came before something was in the way. */
+enum { AT_DIMENSIONS, AT_TAPS, AT_ERROR, AT_SIZE };
+
 /* Tries so many outputs a tile. NULL, or what is in the way. */
 static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], uc_winograd *w,
-                               double *cost) {
+                               double *cost, int *at) {
     const size_t bytes = s->plan->kernels->real_bytes;
     bool fewer = false;
     *w = (uc_winograd){
         .kernels = s->plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&s->plan->chain)};
+    *at = AT_DIMENSIONS;
     for (size_t i = 0; i < UC_SPACE; i++) {
         if (s->reason[i][outputs[i] - 1])
             return s->reason[i][outputs[i] - 1];
         w->dim[i] = &s->toom[i][outputs[i] - 1];
         fewer = fewer || (outputs[i] > 1 && s->conv->conv.kernel[i] > s->conv->conv.stride[i]);
     }
+    *at = AT_TAPS;
     if (!fewer)
         return "no dimension has phases of 2 or 3 taps";
+    *at = AT_ERROR;
     if (relative_error(s, w) > MOST_ERROR)
         return "rounding errors would grow too much";
+    *at = AT_SIZE;
     uc_blocks blocks;
     uc_winograd_blocks(w, s->space, &blocks);
     if (blocks.rows_bytes > w->rows_bytes || blocks.input_bytes > UC_WINOGRAD_INPUT_BYTES)
@@ -136,7 +143,8 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
     return NULL;
 }
 
-/* The outputs a tile that cost least. NULL, or why there are none. */
+/* The outputs a tile that cost least. NULL, or why there are none: what stopped the attempt that
+ * came furthest. */
 static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_cost) {
     const char *reason = find_pool(&s->plan->chain, s->window);
     if (reason)
@@ -147,15 +155,19 @@ static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_c
             s->reason[i][outputs - 1] = plan_dimension(s, i, outputs);
     }
     *best_cost = INFINITY;
+    int furthest = -1;
     size_t outputs[UC_SPACE];
     for (outputs[0] = 1; outputs[0] <= UC_TOOM_OUTPUTS; outputs[0]++)
         for (outputs[1] = 1; outputs[1] <= UC_TOOM_OUTPUTS; outputs[1]++)
             for (outputs[2] = 1; outputs[2] <= UC_TOOM_OUTPUTS; outputs[2]++) {
                 uc_winograd w;
                 double cost;
-                const char *why = try_outputs(s, outputs, &w, &cost);
-                if (why && *best_cost == INFINITY)
+                int at;
+                const char *why = try_outputs(s, outputs, &w, &cost, &at);
+                if (why && at > furthest) {
+                    furthest = at;
                     reason = why;
+                }
                 if (!why && cost < *best_cost) {
                     *best_cost = cost;
                     memcpy(best, outputs, sizeof outputs);
@@ -164,13 +176,25 @@ static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_c
     return *best_cost == INFINITY ? reason : NULL;
 }
 
-/* Keeps the transforms for these outputs, and plain ones. */
+/* Keeps the transforms for these outputs, and plain ones; or says in plan->why_direct why not. */
 static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_weight) {
+    const bool wide = plan->kernels->real_bytes == sizeof(double);
+    const double largest = wide ? DBL_MAX : FLT_MAX, smallest = wide ? DBL_MIN : FLT_MIN;
+    double gain = 1;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        gain *= s->toom[i][plan->outputs[i] - 1].gain;
+    /* Transformed weights must be finite, and no denormals: those have too few digits. */
+    if (largest_weight > largest / gain)
+        plan->why_direct = "the weights are too large to be added up";
+    else if (largest_weight > 0 && largest_weight < smallest * gain)
+        plan->why_direct = "the weights are too small to be added up";
+    if (plan->why_direct)
+        return UC_OK;
+
     plan->tooms = uc_alloc(2 * UC_SPACE * sizeof *plan->tooms);
     if (!plan->tooms)
         return UC_NO_MEMORY;
-    const double largest = plan->kernels->real_bytes == sizeof(double) ? DBL_MAX : FLT_MAX;
-    plan->limit = largest / (double)s->conv->in.channels;
+    plan->limit = largest / (double)s->conv->in.channels / gain;
     for (size_t t = 0; t < 2; t++) {
         plan->transforms[t] = (uc_winograd){
             .kernels = plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&plan->chain)};
@@ -178,8 +202,6 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
             uc_toom *toom = &plan->tooms[t * UC_SPACE + i];
             *toom = s->toom[i][t ? 0 : plan->outputs[i] - 1];
             plan->transforms[t].dim[i] = toom;
-            if (!t)
-                plan->limit /= toom->gain;
         }
     }
     if (largest_weight > 1) /* weights below 1 don't make the combined inputs smaller */

@@ -174,12 +174,12 @@ const char *uc_toom_plan(const uc_axis *axis, size_t outputs, uc_toom *toom) {
         }
         if (outputs + phase->taps - 1 > UC_TOOM_POINTS)
             return "it would need more than 5 points";
-        /* A phase with one tap more may have the points for this one too. */
+        /* A phase with one tap more may have the points for this one too; so may several. */
         size_t taps = phase->taps;
         for (size_t other = 0; other < axis->stride; other++)
             if (toom->phase[other].taps == phase->taps + 1 && source[other] == source[e] &&
                 outputs + phase->taps == UC_TOOM_POINTS)
-                taps++;
+                taps = phase->taps + 1;
         plan_points(toom, phase, zeroth - (taps - 1), taps);
     }
     estimate(toom);

@@ -18,12 +18,20 @@ double *run_reference(const uc_chain *chain, const struct data *data);
 bool run_plan(const uc_chain *chain, const struct data *data, size_t threads, enum guard guard,
               struct buffer *output);
 
-/* What noise_of() measures, for the caller to free; twice that for a plan by Winograd, whose
- * rounding errors come from all inputs of a tile: the worst may be twice as large. */
+/* What noise_of() measures, for the caller to free; thrice that for a plan by Winograd, whose
+ * rounding errors come from all inputs of a tile: the worst may be that much larger where values
+ * cancel and a clamp shows what is left. */
 double *run_noise(const struct problem *problem, const uc_chain *chain, const struct data *data,
                   const double *reference);
 
-/* Whether a plan's description has these words. */
+/* The same with any options. */
+bool run_plan_with(const uc_chain *chain, const struct data *data, const uc_options *options,
+                   enum guard guard, struct buffer *output);
+
+/* What a plan says of itself, for the caller to free. */
+char *run_description(const uc_plan *plan);
+
+/* Whether the description of a plan for this chain has these words. */
 bool run_says(const uc_chain *chain, const struct data *data, const char *words);
 
 /* The canonical text of a chain, for the caller to free. */

@@ -12,10 +12,11 @@ x86_64) ;;
 esac
 
 cmake -S "$SOURCE" -B . -DCMAKE_BUILD_TYPE=Release -DUPCONV_EMULATE=ON -DUPCONV_WERROR=OFF
-cmake --build . -j 2 --target check_kernels check_ops check_math check_golden check_properties
+cmake --build . -j 2 --target check_kernels check_ops check_math check_points check_golden \
+    check_properties check_winograd
 
 echo "== kernels"
-for program in kernels ops math; do
+for program in kernels ops math points; do
     ./tests/check_$program >$program.txt || {
         cat $program.txt
         fail "check_$program"
@@ -27,4 +28,5 @@ for isa in avx512 avx2; do
     echo "== $isa"
     UPCONV_ISA=$isa ./tests/check_golden 3
     UPCONV_ISA=$isa ./tests/check_properties --count 100 --seed 2
+    UPCONV_ISA=$isa ./tests/check_winograd
 done

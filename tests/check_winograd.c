@@ -1,0 +1,508 @@
+/* Chains through the Winograd convolution: values against the oracle, numbers that are not finite,
+ * very large and very small ones, rounding errors beside the direct convolution's, and what may
+ * choose it. Run by CTest. check_points.c has its parts. */
+#define _DEFAULT_SOURCE
+#include "compare.h"
+#include "element.h"
+#include "params.h"
+#include "run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One chain with its data, and what the oracle says. */
+struct scene {
+    char *text;
+    struct problem problem;
+    uc_chain *chain;
+    struct data data;
+    double *reference, *noise;
+};
+
+static struct scene scene_new(const char *text, enum family family) {
+    struct scene scene = {.text = check_text("%s", text)};
+    CHECK(problem_parse(text, &scene.problem), "'%s' can't be read", text);
+    scene.chain = run_parse(&scene.problem);
+    scene.data = data_new(&scene.problem, GUARD_MISALIGNED);
+    data_fill(&scene.data, &scene.problem, 3, family);
+    return scene;
+}
+
+/* What is expected of the data as it is now; exact: whole numbers. Rounding errors come from all
+ * inputs of a tile, so the worst may be twice as large as where every output has its own products.
+ */
+static void scene_expect(struct scene *scene, bool exact) {
+    const struct extent extent = problem_output(&scene->problem);
+    free(scene->reference);
+    free(scene->noise);
+    scene->noise = NULL;
+    scene->reference = run_reference(scene->chain, &scene->data);
+    if (exact)
+        return;
+    scene->noise = noise_of(&scene->problem, &scene->data, scene->reference);
+    for (size_t i = 0; i < extent.batch * extent.channels; i++)
+        scene->noise[i] *= 2;
+}
+
+static void scene_free(struct scene *scene) {
+    uc_chain_destroy(scene->chain);
+    data_free(&scene->data);
+    free(scene->reference);
+    free(scene->noise);
+    free(scene->text);
+}
+
+static uc_options options_for(uc_algorithm algorithm) {
+    uc_options options = UC_OPTIONS_INIT;
+    options.algorithm = algorithm;
+    return options;
+}
+
+/* What a plan for this algorithm says of itself, for the caller to free; NULL where there is none.
+ */
+static char *description_of(const struct scene *scene, uc_algorithm algorithm) {
+    const uc_options options = options_for(algorithm);
+    uc_plan *plan = NULL;
+    if (uc_plan_create(scene->chain, scene->data.operands, &options, &plan) != UC_OK)
+        return NULL;
+    char *text = run_description(plan);
+    uc_plan_destroy(plan);
+    return text;
+}
+
+/* Runs with Winograd where that can be, and compares with what was expected. */
+static void check_values(const struct scene *scene, const char *what) {
+    const uc_options options = UC_OPTIONS_INIT;
+    struct buffer output = output_new(&scene->problem, GUARD_MISALIGNED);
+    char *label = check_text("%s, %s", scene->text, what);
+    setenv("UPCONV_ALGORITHM", "winograd", 1);
+    if (run_plan_with(scene->chain, &scene->data, &options, GUARD_MISALIGNED, &output))
+        check_close(
+            label, problem_output(&scene->problem), scene->reference, scene->problem.dtype,
+            output.data,
+            (struct tolerance){scene->noise ? relative_of(scene->problem.dtype) : 0, scene->noise});
+    unsetenv("UPCONV_ALGORITHM");
+    free(label);
+    buffer_free(&output);
+}
+
+/* ---- Chains ---- */
+
+static const char *const chains[] = {
+    /* One, two and three dimensions; mixed kernels and strides. */
+    "f32 1x32x37, conv_transpose 5 kernel 3",
+    "f32 2x24x300, conv_transpose 7 kernel 4 stride 2 padding 1 bias",
+    "f32 1x32x61, conv_transpose 13 kernel 5 stride 2 padding 2 output_padding 1",
+    "f32 1x16x19x17, conv_transpose 9 kernel 2",
+    "f32 2x17x13x21, conv_transpose 6 kernel 3 padding 1 bias",
+    "f32 1x16x9x33, conv_transpose 11 kernel 4 stride 2 padding 1",
+    "f32 1x20x14x15, conv_transpose 8 kernel 6 stride 3 padding 2 output_padding 1 bias",
+    "f32 1x24x12x12, conv_transpose 4 kernel 7 stride 3 padding 0",
+    "f32 1x32x15x11, conv_transpose 7 kernel 8 stride 3 padding 1 bias",
+    "f32 1x16x11x40, conv_transpose 6 kernel 3x5 stride 1x2 padding 1x2",
+    "f32 1x16x8x17, conv_transpose 5 kernel 7x2 stride 2x1 padding 3x0",
+    "f32 1x16x5x7x9, conv_transpose 7 kernel 4 stride 2 padding 1",
+    "f32 2x32x4x6x11, conv_transpose 9 kernel 5 stride 2 padding 2 bias",
+    "f32 1x16x5x6x7, conv_transpose 13 kernel 3 padding 1",
+    "f32 1x19x3x8x10, conv_transpose 6 kernel 1x4x6 stride 1x2x3 padding 0x1x1",
+    "f32 1x16x4x5x6, conv_transpose 5 kernel 5x3x2 stride 3x1x1 padding 1x1x0",
+    "f32 1x33x2x3x4, conv_transpose 17 kernel 4 stride 2 padding 1 bias",
+    /* Rows of 300, and rows of so few columns that several share vectors. */
+    "f32 1x16x4x300, conv_transpose 6 kernel 4 stride 2 padding 1 bias",
+    "f32 1x16x3x3x300, conv_transpose 3 kernel 3 padding 1",
+    "f32 1x16x40x3, conv_transpose 8 kernel 4 stride 2 padding 1",
+    "f32 1x16x6x30x2, conv_transpose 7 kernel 4 stride 2 padding 1",
+    "f32 1x300x5x9, conv_transpose 3 kernel 4 stride 2 padding 1",
+    /* Ops behind it, pools that tiles are made of, ops that need everything. */
+    "f32 1x16x6x6x6, conv_transpose 6 kernel 4 stride 2 padding 1 bias, maxpool 2",
+    "f32 1x32x6x7x8, conv_transpose 6 kernel 5 stride 2 padding 2, maxpool 6, sum_channel",
+    "f32 1x16x7x9, conv_transpose 6 kernel 3 padding 1, avgpool 2, gelu",
+    "f32 1x16x9x14, conv_transpose 12 kernel 4 stride 2 padding 1, layernorm_channel 1e-05, gelu",
+    "f32 1x18x8x19, conv_transpose 7 kernel 4 stride 2 padding 1 bias, softmax_channel, add 0.5",
+    "f32 2x16x8x9x10, conv_transpose 5 kernel 3 padding 1 bias, softmax_space, mul 2",
+    "f32 1x16x30x41, conv_transpose 9 kernel 4 stride 2 padding 1, clamp -1 1, softmax_space",
+    "f32 1x16x8x8x8, avgpool 2, conv_transpose 9 kernel 3 stride 1 padding 1, sigmoid",
+    /* The other types. */
+    "f64 1x16x9x33, conv_transpose 11 kernel 4 stride 2 padding 1 bias",
+    "f64 1x32x4x6x7, conv_transpose 5 kernel 5 stride 2 padding 2, gelu",
+    "f16 1x16x9x33, conv_transpose 11 kernel 4 stride 2 padding 1 bias",
+    "f16 1x32x4x6x7, conv_transpose 5 kernel 5 stride 2 padding 2, layernorm_channel 1e-05",
+    "bf16 1x16x5x7x9, conv_transpose 7 kernel 4 stride 2 padding 1, maxpool 2",
+    "bf16 1x32x61, conv_transpose 13 kernel 5 stride 2 padding 2",
+};
+
+static bool is_exact(const struct problem *problem) {
+    for (size_t i = 0; i < problem->stage_count; i++)
+        if (problem->stage[i].kind != STAGE_CONV && problem->stage[i].kind != STAGE_MAXPOOL &&
+            problem->stage[i].kind != STAGE_SUM_CHANNEL)
+            return false;
+    return problem->dtype == UC_F32 || problem->dtype == UC_F64;
+}
+
+/* Any number of threads: the same bits. */
+static void check_threads(const struct scene *scene) {
+    static const size_t threads[] = {1, 2, 3, 8};
+    struct buffer outputs[sizeof threads / sizeof *threads];
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        uc_options options = options_for(UC_ALGORITHM_WINOGRAD);
+        options.threads = threads[i];
+        outputs[i] = output_new(&scene->problem, GUARD_PAGE_END);
+        run_plan_with(scene->chain, &scene->data, &options, GUARD_PAGE_END, &outputs[i]);
+        check_same(scene->text, &outputs[0], &outputs[i]);
+    }
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        buffer_free(&outputs[i]);
+}
+
+static void check_chain(const char *text) {
+    static const enum family families[] = {FAMILY_NORMAL, FAMILY_INTEGER, FAMILY_NON_FINITE};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct scene scene = scene_new(text, families[i]);
+        char *says = description_of(&scene, UC_ALGORITHM_WINOGRAD);
+        if (CHECK(says && strstr(says, "algorithm: winograd"), "%s: %s", text,
+                  says ? says : uc_last_error())) {
+            /* At points with fractions whole numbers are not whole any more: sums of 0.75 and 2.5
+             * times powers of them round. The plan says where it has such points. */
+            const bool exact = families[i] == FAMILY_INTEGER && is_exact(&scene.problem) &&
+                               !strstr(says, "points with fractions");
+            scene_expect(&scene, exact);
+            check_values(&scene, family_name(families[i]));
+            if (i == 0)
+                check_threads(&scene);
+        }
+        free(says);
+        scene_free(&scene);
+    }
+}
+
+static void check_chains(void) {
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+        check_chain(chains[i]);
+}
+
+/* Where it can't be used: asked for, that is UC_UNSUPPORTED with the reason; else the plan is
+ * direct, and gives the reason too. */
+static void check_refusals(void) {
+    static const struct {
+        const char *text, *reason;
+    } refusals[] = {
+        {"f32 1x16x9x9x9, conv_transpose 6 kernel 5 stride 2 padding 2, maxpool 5", "pool"},
+        {"f32 1x16x9x9, conv_transpose 6 kernel 4 stride 2 padding 1, maxpool 2, avgpool 2",
+         "more than one pool"},
+        {"f32 1x16x9x9, conv_transpose 6 kernel 2 stride 3", "smaller than the stride"},
+        {"f32 1x16x9x9, conv_transpose 6 kernel 10 stride 5", "stride is more than 4"},
+        {"f32 1x16x9x19, conv_transpose 6 kernel 9", "more than 8 taps"},
+        {"f32 1x16x9x9, conv_transpose 6 kernel 1", "taps"},
+        {"f32 1x16x9x9, conv_transpose 6 kernel 2 stride 2", "tap"},
+        {"f32 1x1x9x9, conv_transpose 6 kernel 3", "rounding errors"},
+        {"f32 1x16x1x1, conv_transpose 6 kernel 3 stride 2 padding 1", "larger than the output"},
+        {"f32 1x512x2x9000, conv_transpose 64 kernel 3 padding 1", "does not fit"},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct scene scene = scene_new(refusals[i].text, FAMILY_NORMAL);
+        const uc_options options = options_for(UC_ALGORITHM_WINOGRAD);
+        uc_plan *plan = NULL;
+        check_status(scene.text, UC_UNSUPPORTED,
+                     uc_plan_create(scene.chain, scene.data.operands, &options, &plan));
+        CHECK(!plan && strstr(uc_last_error(), refusals[i].reason),
+              "%s: '%s' does not say that '%s'", scene.text, uc_last_error(), refusals[i].reason);
+        uc_plan_destroy(plan);
+        setenv("UPCONV_ALGORITHM", "winograd", 1);
+        char *says = description_of(&scene, UC_ALGORITHM_AUTO);
+        unsetenv("UPCONV_ALGORITHM");
+        const char *line = says ? strstr(says, "rejected:  winograd: ") : NULL;
+        CHECK(says && strstr(says, "algorithm: direct") && line && strstr(line, refusals[i].reason),
+              "%s: the plan does not say why it is direct: %s", scene.text, says ? says : "");
+        free(says);
+        scene_free(&scene);
+    }
+}
+
+/* ---- Numbers that sums at points would spoil ---- */
+
+static void set_all(struct buffer *tensor, uc_dtype dtype, double factor) {
+    for (size_t i = 0; i < tensor->bytes / uc_dtype_bytes(dtype); i++)
+        element_set(dtype, tensor->data, i, factor * element_get(dtype, tensor->data, i));
+}
+
+/* One element that is not finite: where no tap connects it to, everything is as the oracle says. */
+static void check_planted(const char *text) {
+    static const double odd[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    struct scene scene = scene_new(text, FAMILY_NORMAL);
+    scene_expect(&scene, false);
+    const struct extent in = problem_extent(&scene.problem, 0);
+    const size_t elems = extent_elems(in), positions = extent_positions(in);
+    struct rng rng = {5};
+    for (size_t i = 0; i < 24; i++) {
+        /* The corners of the first and of the last channel, then anywhere. */
+        const size_t corners[] = {0, positions - 1, in.size[2] - 1, elems - positions, elems - 1};
+        const size_t at = i < 5 ? corners[i] : rng_below(&rng, elems);
+        const double was = element_get(scene.problem.dtype, scene.data.input.data, at);
+        element_set(scene.problem.dtype, scene.data.input.data, at, odd[i % 3]);
+        free(scene.reference); /* the noise stays that of finite data */
+        scene.reference = run_reference(scene.chain, &scene.data);
+        char *what = check_text("%g at %zu", odd[i % 3], at);
+        check_values(&scene, what);
+        free(what);
+        element_set(scene.problem.dtype, scene.data.input.data, at, was);
+    }
+    scene_free(&scene);
+}
+
+/* Data times these numbers: all outputs are finite, but at points some would not be, or would have
+ * lost their digits. Plans find that out from the weights, and tiles from the inputs. */
+static void check_scaled(const char *text) {
+    static const struct {
+        double input, weights;
+        enum family family; /* of the weights */
+        bool direct;        /* the plan must say so */
+    } scales[] = {
+        {5e37, 1e-3, FAMILY_NORMAL, false},   /* sums of inputs overflow */
+        {1e33, 1e-3, FAMILY_NORMAL, false},   /* a few are too large */
+        {1e-3, 1e25, FAMILY_NORMAL, false},   /* large weights */
+        {1e11, 1e25, FAMILY_NORMAL, false},   /* sums of products overflow */
+        {1e-4, 1e36, FAMILY_NORMAL, true},    /* sums of weights might overflow */
+        {1e-9, 8e38, FAMILY_CONSTANT, true},  /* and do: they are 3e38 each */
+        {1e-39, 1, FAMILY_NORMAL, false},     /* denormal inputs and outputs */
+        {1e-39, 1e10, FAMILY_NORMAL, false},  /* denormal inputs */
+        {1e10, 1e-39, FAMILY_NORMAL, true},   /* denormal weights */
+        {1e-30, 1e-12, FAMILY_NORMAL, false}, /* denormal products */
+        {1, 0, FAMILY_NORMAL, false},
+    };
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        struct scene scene = scene_new(text, FAMILY_NORMAL);
+        struct data weights = data_new(&scene.problem, GUARD_ALIGNED);
+        data_fill(&weights, &scene.problem, 4, scales[i].family);
+        memcpy(scene.data.operand[0].data, weights.operand[0].data, weights.operand[0].bytes);
+        data_free(&weights);
+        set_all(&scene.data.input, scene.problem.dtype, scales[i].input);
+        set_all(&scene.data.operand[0], scene.problem.dtype, scales[i].weights);
+        for (size_t o = 1; o < scene.data.operand_count; o++)
+            set_all(&scene.data.operand[o], scene.problem.dtype,
+                    scales[i].input * scales[i].weights);
+        scene_expect(&scene, false);
+        /* Products below the smallest normal number are rounded to some 1e-45 each, and there are
+         * hundreds of them behind an output. */
+        const struct extent out = problem_output(&scene.problem);
+        if (scales[i].input * scales[i].weights < 1e-37)
+            for (size_t slice = 0; slice < out.batch * out.channels; slice++)
+                scene.noise[slice] += 1e-42;
+        char *what = check_text("inputs %g, weights %g", scales[i].input, scales[i].weights);
+        char *says = description_of(&scene, UC_ALGORITHM_WINOGRAD);
+        CHECK(!says == scales[i].direct && (says || strstr(uc_last_error(), "the weights are too")),
+              "%s, %s: %s", text, what, says ? says : uc_last_error());
+        free(says);
+        check_values(&scene, what);
+        free(what);
+        scene_free(&scene);
+    }
+}
+
+static void check_extremes(void) {
+    static const char *const few[] = {
+        "f32 1x16x9x33, conv_transpose 7 kernel 4 stride 2 padding 1",
+        "f32 1x16x5x6x11, conv_transpose 7 kernel 5 stride 2 padding 2 bias",
+        "f32 1x16x12x5, conv_transpose 6 kernel 3 padding 1",
+        "f32 1x16x8x12, conv_transpose 4 kernel 3 padding 1, maxpool 2", /* 4 points */
+    };
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        check_planted(few[i]);
+        check_scaled(few[i]);
+    }
+    /* Weights that are not finite go tap by tap. */
+    struct scene scene = scene_new(few[0], FAMILY_NORMAL);
+    const uc_options options = options_for(UC_ALGORITHM_WINOGRAD);
+    uc_plan *plan = NULL;
+    element_set(UC_F32, scene.data.operand[0].data, 5, (double)INFINITY);
+    check_status("an infinite weight", UC_UNSUPPORTED,
+                 uc_plan_create(scene.chain, scene.data.operands, &options, &plan));
+    CHECK(strstr(uc_last_error(), "not finite"), "'%s'", uc_last_error());
+    scene_free(&scene);
+}
+
+/* ---- Rounding errors ---- */
+
+/* Of every (b, c) slice relative to its largest value: root mean square, and the worst. */
+struct errors {
+    double rms, worst;
+};
+
+static struct errors errors_of(const struct extent extent, const double *expected,
+                               const float *got) {
+    const size_t positions = extent_positions(extent);
+    struct errors errors = {0, 0};
+    for (size_t s = 0; s < extent.batch * extent.channels; s++) {
+        double scale = 0;
+        for (size_t i = s * positions; i < (s + 1) * positions; i++)
+            scale = fmax(scale, fabs(expected[i]));
+        for (size_t i = s * positions; i < (s + 1) * positions; i++) {
+            const double off = fabs(got[i] - expected[i]) / scale;
+            errors.rms += off * off;
+            errors.worst = fmax(errors.worst, off);
+        }
+    }
+    errors.rms = sqrt(errors.rms / (double)extent_elems(extent));
+    return errors;
+}
+
+/* An operator's channels and taps decide its errors: its space is a small one here. */
+static struct problem small_operator(const char *slug, bool whole) {
+    uc_operator_params params;
+    check_status(slug, UC_OK, uc_operator_defaults(slug, &params));
+    const size_t pool = params.pool_kernel ? params.pool_kernel : 1;
+    params.batch_size = 1;
+    params.depth = 9 * pool; /* 17 outputs: three tiles of 6, where max-max-sum has them */
+    params.height = 16 * pool;
+    params.width = 24 * pool;
+    struct problem problem = problem_of_operator(slug, UC_F32, &params);
+    if (whole)
+        return problem;
+    /* The convolution alone, on what comes to it. */
+    size_t conv = 0;
+    while (problem.stage[conv].kind != STAGE_CONV)
+        conv++;
+    const struct extent in = problem_extent(&problem, conv);
+    problem.channels = in.channels;
+    memcpy(problem.size, in.size, sizeof problem.size);
+    problem.stage[0] = problem.stage[conv];
+    problem.stage_count = 1;
+    return problem;
+}
+
+/* The same data in double, through plans: much quicker than the oracle, and just as exact beside
+ * f32 (other tests hold them to 1e-12). */
+static double *expected_of(const struct problem *problem, const struct data *data) {
+    struct problem wide = *problem;
+    wide.dtype = UC_F64;
+    struct data exact = data_new(&wide, GUARD_ALIGNED);
+    const struct buffer *from = &data->input;
+    struct buffer *to = &exact.input;
+    for (size_t o = 0; o <= data->operand_count; from = &data->operand[o], to = &exact.operand[o++])
+        for (size_t i = 0; i < to->bytes / sizeof(double); i++)
+            ((double *)to->data)[i] = ((const float *)from->data)[i];
+    uc_chain *chain = run_parse(&wide);
+    struct buffer output = output_new(&wide, GUARD_ALIGNED);
+    const uc_options options = options_for(UC_ALGORITHM_DIRECT);
+    run_plan_with(chain, &exact, &options, GUARD_ALIGNED, &output);
+    double *expected = check_alloc(output.bytes);
+    memcpy(expected, output.data, output.bytes);
+    buffer_free(&output);
+    uc_chain_destroy(chain);
+    data_free(&exact);
+    return expected;
+}
+
+static void check_accuracy(const char *slug, bool whole, enum family family) {
+    const struct problem problem = small_operator(slug, whole);
+    struct data data = data_new(&problem, GUARD_ALIGNED);
+    data_fill(&data, &problem, 9, family);
+    struct rng rng = {10};
+    for (size_t i = 0; i < data.operand[0].bytes / sizeof(float);
+         i++) /* both signs, like trained */
+        ((float *)data.operand[0].data)[i] = (float)(rng_normal(&rng) / 16);
+    uc_chain *chain = run_parse(&problem);
+    double *expected = expected_of(&problem, &data);
+    struct buffer output = output_new(&problem, GUARD_ALIGNED);
+    struct errors by[2];
+    for (size_t i = 0; i < 2; i++) {
+        const uc_options options = options_for(i ? UC_ALGORITHM_WINOGRAD : UC_ALGORITHM_DIRECT);
+        run_plan_with(chain, &data, &options, GUARD_ALIGNED, &output);
+        by[i] = errors_of(problem_output(&problem), expected, output.data);
+    }
+    /* max-max-sum has five points along three dimensions. Its convolution comes to 1.5 times our
+     * direct one, which adds up long sums in parts, and so to what one long sum of f32 products
+     * (plain loops, PyTorch) has. */
+    const bool many_points = strstr(slug, "max-max-sum") && !whole;
+    const double most = many_points ? 1.7 : 1.3;
+    char *label =
+        check_text("%s%s, %s: rms %.2e direct, %.2e winograd (%.2f times); worst %.2e, "
+                   "%.2e (%.2f times)",
+                   slug, whole ? "" : ": convolution", family_name(family), by[0].rms, by[1].rms,
+                   by[1].rms / by[0].rms, by[0].worst, by[1].worst, by[1].worst / by[0].worst);
+    printf("%s\n", label);
+    CHECK(by[1].rms <= most * by[0].rms, "%s", label);
+    CHECK(by[1].worst <= 2 * by[0].worst, "%s", label);
+    free(label);
+    buffer_free(&output);
+    free(expected);
+    uc_chain_destroy(chain);
+    data_free(&data);
+}
+
+static void check_accuracies(void) {
+    for (size_t i = 0; i < operator_total; i++)
+        for (size_t whole = 0; whole < 2; whole++) {
+            check_accuracy(operators[i].slug, whole, FAMILY_NORMAL);
+            check_accuracy(operators[i].slug, whole, FAMILY_UNIFORM);
+        }
+}
+
+/* ---- Who chooses ---- */
+
+/* NULL: the variable is not set. What the plan then says, or why there is none. */
+static void check_choice(const struct scene *scene, const char *variable, uc_algorithm option,
+                         uc_status expected, const char *words) {
+    const uc_options options = options_for(option);
+    uc_plan *plan = NULL;
+    if (variable)
+        setenv("UPCONV_ALGORITHM", variable, 1);
+    const uc_status status = uc_plan_create(scene->chain, scene->data.operands, &options, &plan);
+    unsetenv("UPCONV_ALGORITHM");
+    char *label = check_text("%s, UPCONV_ALGORITHM=%s, option %d", scene->text,
+                             variable ? variable : "(none)", (int)option);
+    check_status(label, expected, status);
+    char *says = plan ? run_description(plan) : check_text("%s", uc_last_error());
+    CHECK(!plan == (expected != UC_OK) && strstr(says, words), "%s: '%s' is not in: %s", label,
+          words, says);
+    free(says);
+    free(label);
+    uc_plan_destroy(plan);
+}
+
+static void check_choices(void) {
+    static const char *const nonsense[] = {
+        "fft",       "Winograd",
+        "winograd ", "direct,winograd",
+        "1",         "a name that is much longer than any of the three are"};
+    static const char winograd[] = "algorithm: winograd, ", direct[] = "algorithm: direct";
+    struct scene small = scene_new("f32 1x16x9x9, conv_transpose 6 kernel 4 stride 2 padding 1",
+                                   FAMILY_NORMAL),
+                 large = scene_new("f32 1x32x64x64, conv_transpose 64 kernel 4 stride 2 padding 1",
+                                   FAMILY_NORMAL),
+                 never = scene_new("f32 1x16x9x9, conv_transpose 6 kernel 1", FAMILY_NORMAL);
+    check_choice(&large, NULL, UC_ALGORITHM_AUTO, UC_OK, winograd);
+    check_choice(&small, NULL, UC_ALGORITHM_AUTO, UC_OK,
+                 "rejected:  winograd: there is little to compute");
+    check_choice(&small, "", UC_ALGORITHM_AUTO, UC_OK, direct);
+    check_choice(&small, "auto", UC_ALGORITHM_AUTO, UC_OK, direct);
+    check_choice(&small, "winograd", UC_ALGORITHM_AUTO, UC_OK, winograd);
+    check_choice(&large, "direct", UC_ALGORITHM_AUTO, UC_OK,
+                 "rejected:  winograd: it was not asked for");
+    /* The variable is a wish, the option an order. */
+    check_choice(&never, "winograd", UC_ALGORITHM_AUTO, UC_OK, "rejected:  winograd: ");
+    check_choice(&never, NULL, UC_ALGORITHM_WINOGRAD, UC_UNSUPPORTED, "winograd can't be used");
+    check_choice(&small, "winograd", UC_ALGORITHM_DIRECT, UC_OK, direct);
+    check_choice(&small, "direct", UC_ALGORITHM_WINOGRAD, UC_OK, winograd);
+    check_choice(&small, "nonsense", UC_ALGORITHM_DIRECT, UC_OK, direct);
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        char *quoted = check_text("UPCONV_ALGORITHM must be auto, direct or winograd (got '%.40s')",
+                                  nonsense[i]);
+        check_choice(&small, nonsense[i], UC_ALGORITHM_AUTO, UC_UNSUPPORTED, quoted);
+        free(quoted);
+    }
+    scene_free(&small);
+    scene_free(&large);
+    scene_free(&never);
+}
+
+int main(void) {
+    unsetenv("UPCONV_ALGORITHM");
+    check_chains();
+    check_refusals();
+    check_extremes();
+    check_accuracies();
+    check_choices();
+    return check_done();
+}
