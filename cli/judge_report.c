@@ -41,6 +41,7 @@ static void add_word(line *l, const char *word) {
 
 void report_reproducer(const judge_settings *with, const char *name, char *text, size_t bytes) {
     const judge_settings *w = with;
+    char engine[ENGINE_MOST_WORDS];
     line l = {text, bytes, 0};
     text[0] = 0;
     add_word(&l, cli_program);
@@ -61,6 +62,8 @@ void report_reproducer(const judge_settings *with, const char *name, char *text,
     }
     add(&l, " --batch %zu --time-limit %g --default-time-limit %g --memory-limit %zu", w->batch,
         w->time_limit, w->default_time_limit, w->memory_limit_mib);
+    engine_words(&w->engine, engine, sizeof engine);
+    add(&l, "%s", engine);
     if (name)
         add(&l, " --quick");
     else
