@@ -17,7 +17,8 @@ CONFIGURE = $(CMAKE) -S . -B build -DUPCONV_WERROR=ON $(CMAKE_FLAGS)
 CTEST = env -u MAKELEVEL OMP_WAIT_POLICY=passive \
     ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: help run test test-long build lint asan tsan bench sweep numerics peers install deb clean
+.PHONY: help run test test-long build lint asan tsan bench sweep algorithms numerics peers install \
+    deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 18
@@ -72,6 +73,12 @@ numerics: ## rounding errors by operator and kind of data: the tables of docs/nu
 	@$(CONFIGURE)
 	@$(CMAKE) --build build -j $(JOBS) --target upconv_numerics
 	build/bench/numerics
+
+algorithms: ## the same shapes direct, by Winograd and automatic: which is quicker
+	@scripts/setup.sh bench
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
+	build/bench/algorithms bench/sweep.txt
 
 peers: ## what bench compares with: oneDNN, PyTorch, ONNX Runtime, OpenVINO; 4 GB in build/peers
 	@scripts/setup.sh peers

@@ -20,6 +20,12 @@
 /* Sums at points are rounded on the way in and out too: as if they had this many products more. */
 #define ROUNDINGS 3
 
+/* With fewer input channels, products are too short to be worth transforms. */
+#define LEAST_CHANNELS 8
+
+/* A multiply-add of the direct convolution beside one of winograd.c's, with a margin. */
+#define DIRECT_PRODUCT 1.0
+
 /* What the transformed weights may take. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
 
@@ -64,6 +70,15 @@ static const char *find_pool(const uc_chain *chain, size_t window[UC_SPACE]) {
     return NULL;
 }
 
+/* What a block's rows of one phase may take: ops run on them where they are, in a core's L2; a pool
+ * reads them once, from one end to the other, and they may be further away. */
+static size_t rows_bytes(const uc_chain *chain) {
+    const size_t next = chain->conv_stage + 1;
+    const bool pool =
+        next < chain->stage_count && uc_ops[chain->stage[next].op].needs == UC_NEEDS_WINDOW;
+    return (size_t)(pool ? 1536 : 448) << 10;
+}
+
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */
 static const char *plan_dimension(search *s, size_t dimension, size_t outputs) {
     const uc_axis axis = uc_axis_of(s->conv, dimension);
@@ -101,7 +116,8 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
                                double *cost, int *at) {
     const size_t bytes = s->plan->kernels->real_bytes;
     bool fewer = false;
-    *w = (uc_winograd){.kernels = s->plan->kernels, .conv = s->conv};
+    *w = (uc_winograd){
+        .kernels = s->plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&s->plan->chain)};
     *at = AT_DIMENSIONS;
     for (size_t i = 0; i < UC_SPACE; i++) {
         if (s->reason[i][outputs[i] - 1])
@@ -118,7 +134,7 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
     *at = AT_SIZE;
     uc_blocks blocks;
     uc_winograd_blocks(w, s->space, &blocks);
-    if (blocks.rows_bytes > UC_WINOGRAD_ROWS_BYTES || blocks.input_bytes > UC_WINOGRAD_INPUT_BYTES)
+    if (blocks.rows_bytes > w->rows_bytes || blocks.input_bytes > UC_WINOGRAD_INPUT_BYTES)
         return "one row of tiles does not fit the cache";
     size_t weights;
     if (!uc_winograd_weights(w, &weights) || weights > WEIGHTS_BYTES / bytes)
@@ -180,7 +196,8 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
         return UC_NO_MEMORY;
     plan->limit = largest / (double)s->conv->in.channels / gain;
     for (size_t t = 0; t < 2; t++) {
-        plan->transforms[t] = (uc_winograd){.kernels = plan->kernels, .conv = s->conv};
+        plan->transforms[t] = (uc_winograd){
+            .kernels = plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&plan->chain)};
         for (size_t i = 0; i < UC_SPACE; i++) {
             uc_toom *toom = &plan->tooms[t * UC_SPACE + i];
             *toom = s->toom[i][t ? 0 : plan->outputs[i] - 1];
@@ -192,11 +209,27 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     return UC_OK;
 }
 
-/* What the direct convolution costs for one batch item, in multiply-adds of a vector. */
+/* What the direct convolution costs for one batch item, in multiply-adds of a vector. Its lanes are
+ * whole vectors, of one row or of several that run on with zeros between them. */
 static double direct_cost(const uc_plan *plan) {
-    const double batch_size = (double)(plan->chain.batch_size ? plan->chain.batch_size : 1);
-    return uc_chain_flops(&plan->chain) / 2 / batch_size / (double)plan->kernels->vector_lanes *
-           1.12;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const uc_axis axis = uc_axis_of(conv, 2);
+    const double batch_size = (double)(plan->chain.batch_size ? plan->chain.batch_size : 1),
+                 vector = (double)plan->kernels->vector_lanes,
+                 lanes = ceil((double)conv->out.size[2] / (double)axis.stride),
+                 whole = ceil(lanes / vector) * vector,
+                 joined = fmax(lanes, (double)(axis.in + (axis.kernel - 1) / axis.stride));
+    return DIRECT_PRODUCT * uc_chain_flops(&plan->chain) / 2 / batch_size / vector *
+           fmin(whole, joined) / lanes;
+}
+
+/* Whether something behind the convolution needs all of space: its rows are made a few channels at
+ * a time, and inputs would be combined again for each few. */
+static bool needs_everything(const uc_chain *chain) {
+    bool any = false;
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
+        any = any || uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING;
+    return any;
 }
 
 uc_status uc_algorithm_choose(uc_plan *plan, uc_algorithm asked, double largest_weight) {
@@ -211,6 +244,10 @@ uc_status uc_algorithm_choose(uc_plan *plan, uc_algorithm asked, double largest_
         plan->why_direct = "some weights are not finite";
     else if (automatic && uc_chain_flops(&plan->chain) < FLOPS_FOR_WINOGRAD)
         plan->why_direct = "there is little to compute";
+    else if (automatic && plan->chain.stage[plan->chain.conv_stage].in.channels < LEAST_CHANNELS)
+        plan->why_direct = "there are few input channels";
+    else if (automatic && needs_everything(&plan->chain))
+        plan->why_direct = "inputs would be combined again for every few channels";
     if (!plan->why_direct) {
         search *s = uc_alloc(sizeof *s);
         if (!s)

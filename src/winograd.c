@@ -210,8 +210,8 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     double best = INFINITY;
     for (size_t rows = 1; rows <= b->tiles[1]; rows++) {
         const size_t lanes = rows * b->tiles[2] + vector;
-        if (rows > 1 && (lanes > UC_WINOGRAD_ROWS_BYTES / lane_rows ||
-                         lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
+        if (rows > 1 &&
+            (lanes > w->rows_bytes / lane_rows || lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
             break;
         const double cost =
             lanes_cost(rows * b->tiles[2], vector) * (double)((b->tiles[1] - 1) / rows + 1);
@@ -244,17 +244,25 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
     return 2 * (double)weights * (double)b->lanes * (double)b->tiles[0] * (double)b->groups;
 }
 
+/* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of the shape sweep.
+ */
+#define COST_PRODUCT 1.0 /* of two vectors, or nearly two */
+#define COST_OUTPUT 1.9  /* a vector of products read, or of outputs written */
+#define COST_INPUT 12.0  /* a vector of combined inputs */
+#define COST_ROW 400.0   /* a row of them in all channels */
+
 double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
     const double in_channels = (double)w->conv->in.channels,
                  out_channels = (double)w->conv->out.channels;
-    const double vectors = (double)b->lanes / (double)w->kernels->vector_lanes *
-                           (double)b->tiles[0] * (double)b->groups;
-    double products = 0, made = 0, read = 0;
+    const double blocks = (double)b->tiles[0] * (double)b->groups,
+                 vectors = (double)b->used / (double)w->kernels->vector_lanes,
+                 cost_lanes = lanes_cost(b->used, w->kernels->vector_lanes);
+    double products = 0, made = 0, rows = 0;
     for (size_t d = 0; d < w->dim[0]->stride; d++)
         for (size_t h = 0; h < w->dim[1]->stride; h++) {
             const uc_toom_phase *depth = &w->dim[0]->phase[d], *height = &w->dim[1]->phase[h];
             products += (double)pair_products(w, d, h);
-            read += (double)(depth->rows * height->rows * w->dim[2]->rows);
+            rows += (double)(depth->rows * height->rows * w->dim[2]->rows);
             for (size_t e = 0; e < w->dim[2]->stride; e++) {
                 const uc_toom_phase *width = &w->dim[2]->phase[e];
                 /* What is combined along width, then height, then depth. */
@@ -266,8 +274,9 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
                                  (depth->points + w->dim[0]->outputs));
             }
         }
-    return vectors * (products * in_channels * out_channels * 1.12 + made * out_channels * 1.6 +
-                      read * in_channels * 5);
+    return blocks * (COST_PRODUCT * cost_lanes * products * in_channels * out_channels +
+                     COST_OUTPUT * vectors * made * out_channels +
+                     rows * (COST_INPUT * vectors * in_channels + COST_ROW * (double)b->tile_rows));
 }
 
 /* ---- Filling ---- */
@@ -459,26 +468,34 @@ static void fill_panel(const chunk *c, const target *to, const char *weights) {
                             .lanes = c->lanes};
     uc_interpolate along_width = along(dim[2], width, c->by_point[2], values),
                    along_height = along(dim[1], c->height, c->by_point[1], row);
+    const bool plain_width = width->kind == UC_POINTS_PLAIN,
+               plain_height = c->height->kind == UC_POINTS_PLAIN;
     for (size_t d = 0; d < c->depth->points; d++) {
+        char *by_depth = c->by_point[0] + d * plane * bytes;
         for (size_t h = 0; h < c->height->points; h++) {
             /* Relative to its first row, all rows of points read the same if they have one segment
              * each. */
             if (d + h == 0 || segments > 1)
                 find_panels(c, d, h, width, panel);
+            /* Products that are outputs already go where those belong. */
+            char *by_height = (plain_height ? by_depth : c->by_point[1]) + h * row * bytes;
             multiply.v =
                 c->inputs +
                 (input_row(c, c->depth->read[d][0], c->height->read[h][0]) + c->first) * bytes;
+            multiply.m = plain_width ? by_height : c->by_point[2];
             w->kernels->multiply(&multiply);
             multiply.u = (const char *)multiply.u +
                          width->points * segments * in_channels * to->channels * bytes;
-            along_width.out = c->by_point[1] + h * row * bytes;
-            w->kernels->interpolate(&along_width);
+            along_width.out = by_height;
+            if (!plain_width)
+                w->kernels->interpolate(&along_width);
         }
-        along_height.out = c->by_point[0] + d * plane * bytes;
-        if (!plain_depth)
+        along_height.out = by_depth;
+        if (!plain_height && !plain_depth)
             w->kernels->interpolate(&along_height);
         for (size_t k = 0; plain_depth && k < dim[2]->outputs; k++)
-            store_outputs(c, to, 1, c->height, c->by_point[1] + k * values * bytes, row,
+            store_outputs(c, to, 1, c->height,
+                          (plain_height ? by_depth : c->by_point[1]) + k * values * bytes, row,
                           (const size_t[]){d, 0, k});
     }
     for (size_t i = 0; !plain_depth && i < dim[1]->outputs * dim[2]->outputs; i++)

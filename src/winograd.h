@@ -18,6 +18,7 @@ typedef struct uc_winograd {
     const uc_kernels *kernels;
     const uc_stage *conv;
     const uc_toom *dim[UC_SPACE];
+    size_t rows_bytes; /* that a block may make for one phase */
     const void *weights, *bias;
 } uc_winograd;
 
@@ -28,8 +29,7 @@ size_t uc_winograd_scratch_bytes(const uc_stage *conv);
 void uc_winograd_place(const uc_winograd *winograd, size_t in_channel, const void *reals,
                        void *weights, double *scratch);
 
-/* What the rows that a block makes for one phase, and its combined inputs, may take. */
-#define UC_WINOGRAD_ROWS_BYTES ((size_t)1536 << 10)
+/* What the combined inputs of a block may take. */
 #define UC_WINOGRAD_INPUT_BYTES ((size_t)3 << 20)
 
 /* How a space is cut into blocks: one tile deep, `tile_rows` tiles high and as wide as the space.

@@ -46,7 +46,7 @@ static void check_case(const struct golden *golden, uc_dtype dtype) {
     double *oracle = run_reference(chain, &data);
     /* Where the inputs had to be rounded, the oracle on the rounded ones takes golden's place. */
     const double *reference = is_exact_input ? golden->output : oracle;
-    double *noise = noise_of(&problem, &data, reference);
+    double *noise = run_noise(&problem, chain, &data, reference);
     if (dtype == UC_F64)
         check_close("oracle", extent, golden->output, UC_F64, oracle,
                     (struct tolerance){1e-11, noise});

@@ -46,13 +46,7 @@ static void check_oracle(const struct trial *trial) {
     const struct problem *problem = &trial->problem;
     const bool is_exact = stays_exact(trial);
     double *reference = run_reference(trial->chain, &trial->data);
-    double *noise = noise_of(problem, &trial->data, reference);
-    /* Winograd's rounding errors come from all inputs of a tile: the worst may be twice as large.
-     */
-    if (run_says(trial->chain, &trial->data, "algorithm: winograd"))
-        for (size_t i = 0; i < problem_output(problem).batch * problem_output(problem).channels;
-             i++)
-            noise[i] *= 2;
+    double *noise = run_noise(problem, trial->chain, &trial->data, reference);
     const struct tolerance tolerance = {is_exact ? 0 : relative_of(problem->dtype),
                                         is_exact ? NULL : noise};
     check_close(is_exact ? "exact" : "oracle", problem_output(problem), reference, problem->dtype,

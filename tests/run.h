@@ -3,6 +3,7 @@
 #ifndef UC_TEST_RUN_H
 #define UC_TEST_RUN_H
 
+#include "compare.h"
 #include "data.h"
 
 /* The chain that the library reads from the problem's text; NULL, and a failed check, if it can't.
@@ -16,6 +17,12 @@ double *run_reference(const uc_chain *chain, const struct data *data);
  * if anything goes wrong. */
 bool run_plan(const uc_chain *chain, const struct data *data, size_t threads, enum guard guard,
               struct buffer *output);
+
+/* What noise_of() measures, for the caller to free; thrice that for a plan by Winograd, whose
+ * rounding errors come from all inputs of a tile: the worst may be that much larger where values
+ * cancel and a clamp shows what is left. */
+double *run_noise(const struct problem *problem, const uc_chain *chain, const struct data *data,
+                  const double *reference);
 
 /* The same with any options. */
 bool run_plan_with(const uc_chain *chain, const struct data *data, const uc_options *options,

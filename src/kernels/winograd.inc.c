@@ -3,8 +3,10 @@
  *
  * Tiles lie in lanes, so transforms are plain sums of vectors and need no shuffles. */
 
-/* `terms` is a constant where this is expanded. */
-INLINE void NAME(combine_terms)(const size_t terms, const uc_combine *combine) {
+/* `terms`, and `vectors` where it is not 0, are constants where this is expanded: many rows have
+ * one or two vectors, and then the loop over them would take as long as the sums. */
+INLINE void NAME(combine_terms)(const size_t terms, const size_t vectors,
+                                const uc_combine *combine) {
     const REAL *in[UC_COMBINE_TERMS];
     vec factor[UC_COMBINE_TERMS];
     UNROLL for (size_t t = 0; t < terms; t++) {
@@ -12,39 +14,45 @@ INLINE void NAME(combine_terms)(const size_t terms, const uc_combine *combine) {
         factor[t] = splat((REAL)combine->factor[t]);
     }
     REAL *out = combine->out;
-    for (size_t o = 0; o < combine->count; o++) {
-        for (size_t i = 0; i < combine->lanes; i += LANES) {
+    const size_t in_step = combine->in_step, out_step = combine->out_step,
+                 lanes = vectors ? vectors * LANES : combine->lanes;
+    size_t at = 0; /* one offset for all terms */
+    for (size_t o = combine->count; o; o--, at += in_step, out += out_step)
+        for (size_t i = 0; i < lanes; i += LANES) {
             vec sum = {0};
-            UNROLL for (size_t t = 0; t < terms; t++) sum =
-                t ? sum + factor[t] * load_vector(in[t] + i) : factor[t] * load_vector(in[t] + i);
+            UNROLL for (size_t t = 0; t < terms; t++) {
+                const vec value = load_vector(in[t] + at + i);
+                sum = t ? sum + factor[t] * value : factor[t] * value;
+            }
             store_vector(out + i, sum);
         }
-        UNROLL for (size_t t = 0; t < terms; t++) in[t] += combine->in_step;
-        out += combine->out_step;
-    }
 }
 
-static void NAME(combine)(const uc_combine *combine) {
-    switch (combine->terms) {
-    case 0:
-        NAME(combine_terms)(0, combine);
-        break;
-    case 1:
-        NAME(combine_terms)(1, combine);
-        break;
-    case 2:
-        NAME(combine_terms)(2, combine);
-        break;
-    case 3:
-        NAME(combine_terms)(3, combine);
-        break;
-    case 4:
-        NAME(combine_terms)(4, combine);
-        break;
-    default:
-        NAME(combine_terms)(5, combine);
-        break;
+#define COMBINE(terms)                                                                             \
+    static void NAME(combine_##terms)(const uc_combine *combine) {                                 \
+        const size_t vectors = (combine->lanes - 1) / LANES + 1;                                   \
+        if (vectors == 1)                                                                          \
+            NAME(combine_terms)(terms, 1, combine);                                                \
+        else if (vectors == 2)                                                                     \
+            NAME(combine_terms)(terms, 2, combine);                                                \
+        else if (vectors == 3)                                                                     \
+            NAME(combine_terms)(terms, 3, combine);                                                \
+        else                                                                                       \
+            NAME(combine_terms)(terms, 0, combine);                                                \
     }
+COMBINE(0)
+COMBINE(1)
+COMBINE(2)
+COMBINE(3)
+COMBINE(4)
+COMBINE(5)
+#undef COMBINE
+
+static void NAME(combine)(const uc_combine *combine) {
+    static void (*const by_terms[])(const uc_combine *) = {NAME(combine_0), NAME(combine_1),
+                                                           NAME(combine_2), NAME(combine_3),
+                                                           NAME(combine_4), NAME(combine_5)};
+    by_terms[combine->terms](combine);
 }
 
 /* The outputs of one vector of products. `points` and `outputs` are constants where this is
@@ -138,68 +146,64 @@ INLINE void NAME(multiply_step)(const size_t rows, const size_t vectors, const b
     }
 }
 
-/* Some segments of a point, or some input channels of one. more: what came before is in m. */
+/* One product. Its sum is made of parts, each of at most UC_POINT_PRODUCTS input channels or about
+ * as many. */
 INLINE void NAME(multiply_block)(const size_t rows, const size_t vectors,
-                                 const uc_multiply *multiply, const size_t *panel, size_t segments,
-                                 size_t in_channels, bool more, const REAL *v, const REAL *u,
-                                 REAL *m) {
+                                 const uc_multiply *multiply, const size_t *panel, const REAL *v,
+                                 const REAL *u, REAL *m) {
     const size_t lanes = multiply->lanes, step = multiply->v_step;
-    const REAL *from = v + panel[0];
-    vec sum[PANEL][2];
-    NAME(multiply_step)(rows, vectors, true, from, u, sum);
-    for (size_t ci = in_channels - 1; ci; ci--)
-        NAME(multiply_step)(rows, vectors, false, from += step, u += rows, sum);
-    for (size_t s = 1; s < segments; s++) {
-        from = v + panel[s] - step;
-        for (size_t ci = in_channels; ci; ci--)
-            NAME(multiply_step)(rows, vectors, false, from += step, u += rows, sum);
-    }
-    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t i = 0; i < vectors; i++) {
-        REAL *at = m + c * lanes + i * LANES;
-        store_vector(at, more ? load_vector(at) + sum[c][i] : sum[c][i]);
+    bool more = false;
+    for (size_t s = 0; s < multiply->segments; s++) {
+        const REAL *from = v + panel[s];
+        for (size_t left = multiply->in_channels; left;) {
+            const size_t some = left < UC_POINT_PRODUCTS * 3 / 2 ? left : UC_POINT_PRODUCTS;
+            vec sum[PANEL][2];
+            NAME(multiply_step)(rows, vectors, true, from, u, sum);
+            for (size_t ci = some - 1; ci; ci--)
+                NAME(multiply_step)(rows, vectors, false, from += step, u += rows, sum);
+            from += step;
+            u += rows;
+            left -= some;
+            UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t i = 0; i < vectors; i++) {
+                REAL *at = m + c * lanes + i * LANES;
+                store_vector(at, more ? load_vector(at) + sum[c][i] : sum[c][i]);
+            }
+            more = true;
+        }
     }
 }
 
 typedef void NAME(multiply_function)(const uc_multiply *multiply, const size_t *panel,
-                                     size_t segments, size_t in_channels, bool more, const REAL *v,
-                                     const REAL *u, REAL *m);
+                                     const REAL *v, const REAL *u, REAL *m);
 
-/* All points of a row of them, for one panel of channels. Sums are made of parts. */
+/* All points of a row of them, for one panel of channels. */
 INLINE void NAME(multiply_panel)(const size_t rows, const uc_multiply *multiply,
                                  NAME(multiply_function) * pair, NAME(multiply_function) * single) {
-    const REAL *u = multiply->u;
+    const REAL *u = multiply->u, *v = multiply->v;
     REAL *m = multiply->m;
-    const size_t lanes = multiply->lanes, in_channels = multiply->in_channels;
-    const size_t most = in_channels < UC_POINT_PRODUCTS ? UC_POINT_PRODUCTS / in_channels : 1;
+    const size_t lanes = multiply->lanes, segments = multiply->segments;
+    const size_t products = segments * multiply->in_channels * rows;
     const size_t *panel = multiply->panel;
-    for (size_t p = 0; p < multiply->points; p++, m += rows * lanes)
-        for (size_t left = multiply->segments, some = 0; left; left -= some, panel += some) {
-            some = left < most ? left : most;
-            for (size_t ci = 0, part = 0; ci < in_channels; ci += part) {
-                const size_t rest = in_channels - ci;
-                const bool more = left < multiply->segments || ci;
-                const REAL *v = (const REAL *)multiply->v + ci * multiply->v_step;
-                part = rest < 2 * UC_POINT_PRODUCTS ? rest : UC_POINT_PRODUCTS;
-                size_t i = 0;
-                for (; i + 2 * LANES <= lanes; i += 2 * LANES)
-                    pair(multiply, panel, some, part, more, v + i, u, m + i);
-                if (i < lanes)
-                    single(multiply, panel, some, part, more, v + i, u, m + i);
-                u += some * part * rows;
-            }
-        }
+    for (size_t p = 0; p < multiply->points; p++) {
+        size_t i = 0;
+        for (; i + 2 * LANES <= lanes; i += 2 * LANES)
+            pair(multiply, panel, v + i, u, m + i);
+        if (i < lanes)
+            single(multiply, panel, v + i, u, m + i);
+        m += rows * lanes;
+        u += products;
+        panel += segments;
+    }
 }
 
 #define MULTIPLY(rows)                                                                             \
     static __attribute__((noinline)) void NAME(multiply_##rows##x2)(                               \
-        const uc_multiply *multiply, const size_t *panel, size_t segments, size_t in_channels,     \
-        bool more, const REAL *v, const REAL *u, REAL *m) {                                        \
-        NAME(multiply_block)(rows, 2, multiply, panel, segments, in_channels, more, v, u, m);      \
+        const uc_multiply *multiply, const size_t *panel, const REAL *v, const REAL *u, REAL *m) { \
+        NAME(multiply_block)(rows, 2, multiply, panel, v, u, m);                                   \
     }                                                                                              \
     static __attribute__((noinline)) void NAME(multiply_##rows##x1)(                               \
-        const uc_multiply *multiply, const size_t *panel, size_t segments, size_t in_channels,     \
-        bool more, const REAL *v, const REAL *u, REAL *m) {                                        \
-        NAME(multiply_block)(rows, 1, multiply, panel, segments, in_channels, more, v, u, m);      \
+        const uc_multiply *multiply, const size_t *panel, const REAL *v, const REAL *u, REAL *m) { \
+        NAME(multiply_block)(rows, 1, multiply, panel, v, u, m);                                   \
     }                                                                                              \
     static void NAME(multiply_##rows)(const uc_multiply *multiply) {                               \
         NAME(multiply_panel)                                                                       \
