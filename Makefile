@@ -17,8 +17,7 @@ CONFIGURE = $(CMAKE) -S . -B build -DUPCONV_WERROR=ON $(CMAKE_FLAGS)
 CTEST = env -u MAKELEVEL OMP_WAIT_POLICY=passive \
     ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: help run test test-long build lint asan tsan bench sweep algorithms numerics peers install \
-    deb clean
+.PHONY: help run test test-long build lint asan tsan bench sweep algorithms numerics peers install deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 18
@@ -68,17 +67,17 @@ sweep: ## many shapes against this machine's peak, and the latency of small call
 	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
 	build/bench/sweep $(SWEEP) bench/sweep.txt
 
-numerics: ## rounding errors by operator and kind of data: the tables of docs/numerics.md
-	@scripts/setup.sh run
-	@$(CONFIGURE)
-	@$(CMAKE) --build build -j $(JOBS) --target upconv_numerics
-	build/bench/numerics
-
 algorithms: ## the same shapes direct, by Winograd and automatic: which is quicker
 	@scripts/setup.sh bench
 	@$(CONFIGURE)
 	@$(CMAKE) --build build -j $(JOBS) --target benchmarks
 	build/bench/algorithms bench/sweep.txt
+
+numerics: ## rounding errors by operator and kind of data: the tables of docs/numerics.md
+	@scripts/setup.sh run
+	@$(CONFIGURE)
+	@$(CMAKE) --build build -j $(JOBS) --target upconv_numerics
+	build/bench/numerics
 
 peers: ## what bench compares with: oneDNN, PyTorch, ONNX Runtime, OpenVINO; 4 GB in build/peers
 	@scripts/setup.sh peers

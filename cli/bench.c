@@ -21,7 +21,12 @@ static const char help[] =
     "the\n"
     "peak of its multiply-adds and its memory bandwidth, measured in the same run. All take "
     "turns,\n"
-    "round after round, so that a busy moment hits them alike. Plans are made beforehand.\n\n"
+    "round after round, so that a busy moment hits them alike. Plans are made beforehand. The "
+    "limit "
+    "is\n"
+    "direct arithmetic at the peak, or the memory traffic, whichever takes longer; an algorithm "
+    "with\n"
+    "fewer multiplications (--algorithm) may be beyond 100 % of the peak.\n\n"
     "  --batch N        batch size (default 2, or what a chain says)\n"
     "  --shape TEXT     another shape for the operators: \"1x8x5x6x7 kernel=3 stride=2x2x1\"\n"
     "  --dtype TYPE     f32, f64, f16 or bf16 (default f32, or what a chain says)\n" ENGINE_HELP

@@ -21,9 +21,10 @@ static void print_name(const bench_case *c) {
 
 static void print_machine(const bench *b) {
     const machine *m = &b->machine;
+    const uc_isa asked = b->with.options.isa;
     printf("%s, %s, %zu thread%s; %zu interleaved repetitions\n", b->facts.cpu,
-           isa_name(facts_best_isa(&b->facts)), b->threads, b->threads == 1 ? "" : "s",
-           b->repetitions * BENCH_RUNS_PER_TURN);
+           isa_names[asked ? asked : facts_best_isa(&b->facts)], b->threads,
+           b->threads == 1 ? "" : "s", b->repetitions * BENCH_RUNS_PER_TURN);
     printf("FMA peak: f32 %.1f GFLOP/s, f64 %.1f. Memory: read %.1f GB/s, write %.1f, write past "
            "the cache %.1f\n\n",
            m->gflops_f32, m->gflops_f64, m->read_gbs, m->write_gbs, m->nt_write_gbs);

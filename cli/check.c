@@ -25,7 +25,9 @@ static const char help[] =
     "a\n"
     "small multiple of what unfused arithmetic loses. The cases are the judge's, then random "
     "shapes\n"
-    "and kinds of data. One line a case; exits with 1 if any is wrong.\n\n"
+    "and kinds of data. One line a case; exits with 1 if any is wrong. Where --algorithm names "
+    "one,\n"
+    "shapes that it can't compute are skipped.\n\n"
     "  --count N        random shapes for each operator and element type (default 10)\n"
     "  --full           the default shape as well, with a batch of 1: takes a minute and more\n"
     "  --case NAME      only the cases of that name\n"
@@ -55,7 +57,7 @@ typedef struct check {
     size_t count;
     bool has_seed, full, json;
     bool counting; /* first only to know how many cases there are */
-    size_t done, failed, steps;
+    size_t done, failed, skipped, steps;
     cJSON *results;
 } check;
 
@@ -70,16 +72,18 @@ typedef struct subject {
 } subject;
 
 static void reproducer(const check *k, const subject *u, char *line, size_t bytes) {
-    const char *dtype = uc_dtype_name(u->dtype);
+    char shape[512], which[640], engine[ENGINE_MOST_WORDS];
+    engine_words(&k->with, engine, sizeof engine);
     if (u->is_suite) {
-        snprintf(line, bytes, "upconv check %s --case %s%s --dtype %s --seed %" PRIu64, u->s->slug,
-                 u->test.name, u->test.is_default_shape ? " --full" : "", dtype, k->seed);
-        return;
+        snprintf(which, sizeof which, "--case %s%s", u->test.name,
+                 u->test.is_default_shape ? " --full" : "");
+    } else {
+        shape_text(u->s, &u->test.params, shape, sizeof shape);
+        snprintf(which, sizeof which, "--shape \"%s\" --family %s", shape,
+                 family_name(u->test.family));
     }
-    char shape[512];
-    shape_text(u->s, &u->test.params, shape, sizeof shape);
-    snprintf(line, bytes, "upconv check %s --shape \"%s\" --family %s --dtype %s --seed %" PRIu64,
-             u->s->slug, shape, family_name(u->test.family), dtype, k->seed);
+    snprintf(line, bytes, "upconv check %s %s --dtype %s --seed %" PRIu64 "%s", u->s->slug, which,
+             uc_dtype_name(u->dtype), k->seed, engine);
 }
 
 static void print_result(const check *k, const subject *u, const uc_shape *shape,
@@ -118,6 +122,19 @@ static void print_result(const check *k, const subject *u, const uc_shape *shape
                compare_index(shape, c->worst[i].index, index, sizeof index), c->worst[i].expected,
                c->worst[i].got);
     printf("     again: %s\n", line);
+}
+
+/* Not every shape can be computed by the algorithm that was asked for. */
+static bool is_skipped(const check *k, uc_status status) {
+    return status == UC_UNSUPPORTED && k->with.options.algorithm != UC_ALGORITHM_AUTO;
+}
+
+static void print_skipped(const check *k, const subject *u) {
+    if (k->json)
+        return;
+    cli_progress(NULL);
+    printf("SKIP %s %-4s %-24s %-12s %s\n", u->s->slug, uc_dtype_name(u->dtype), u->test.name,
+           family_name(u->test.family), uc_last_error());
 }
 
 /* The memory of one case; all NULL at first. */
@@ -181,7 +198,12 @@ static bool run(check *k, const subject *u) {
         return true;
     }
     cli_progress_step(u->s->slug, u->test.name, k->done, k->steps);
-    const uc_status status = compute(k, u, &r, &result);
+    uc_status status = compute(k, u, &r, &result);
+    if (is_skipped(k, status)) {
+        print_skipped(k, u);
+        k->skipped++;
+        status = UC_OK;
+    }
     if (status != UC_OK)
         target_failed("check", u->s->slug, status);
     k->done++;
@@ -389,20 +411,24 @@ int cli_check(int argc, char **argv) {
     k.counting = false;
     good = good && run_all(argc - optind, argv + optind, &k);
     cli_progress(NULL);
-    if (!good || !k.done) {
+    if (!good || k.done == k.skipped) {
         cJSON_Delete(k.results);
         return good ? cli_usage("check", "no case is left with these options") : EXIT_USAGE;
     }
     if (k.json) {
         cJSON *object = json_opening("check", true);
         json_number(object, "seed", (double)k.seed);
-        json_number(object, "cases", (double)k.done);
+        json_number(object, "cases", (double)(k.done - k.skipped));
+        json_number(object, "skipped", (double)k.skipped);
         json_number(object, "failed", (double)k.failed);
         cJSON_AddItemToObject(object, "results", k.results);
         if (!json_print(object))
             return EXIT_USAGE;
     } else {
-        printf("%zu cases, %zu wrong\n", k.done, k.failed);
+        printf("%zu cases, %zu wrong", k.done - k.skipped, k.failed);
+        if (k.skipped)
+            printf(", %zu skipped", k.skipped);
+        printf("\n");
     }
     return k.failed ? EXIT_WRONG : EXIT_GOOD;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A signal may come at any moment, so the handler reads nothing but these, and an entry is made
@@ -24,10 +25,16 @@ static void remove_path(const char *path) {
     DIR *folder = opendir(path);
     if (!folder)
         return;
-    for (const struct dirent *entry; (entry = readdir(folder));)
-        unlinkat(dirfd(folder), entry->d_name, 0);
+    /* What we have just ended may have made one more file meanwhile. */
+    for (int tries = 0; tries < 5; tries++) {
+        for (const struct dirent *entry; (entry = readdir(folder));)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        if (rmdir(path) == 0)
+            break;
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+        rewinddir(folder);
+    }
     closedir(folder);
-    rmdir(path);
 }
 
 static void end_children(void) {

@@ -59,8 +59,9 @@ static bool make_folder(char *folder, size_t bytes) {
     return true;
 }
 
-/* The compiler's own messages go to standard error, where ours go. */
-static int run(char **words) {
+/* The compiler's own messages go to standard error, where ours go, and its temporary files to our
+ * folder, which goes away with them when it is ended halfway. */
+static int run(char **words, const char *folder) {
     fputs("+", stderr);
     for (char **word = words; *word; word++)
         fprintf(stderr, " %s", *word);
@@ -69,6 +70,7 @@ static int run(char **words) {
     const pid_t pid = fork();
     if (pid == 0) {
         setpgid(0, 0);
+        setenv("TMPDIR", folder, 1);
         dup2(STDERR_FILENO, STDOUT_FILENO);
         execvp(words[0], words);
         fprintf(stderr, "upconv: can't run %s: %s\n", words[0], strerror(errno));
@@ -110,7 +112,7 @@ compile_outcome compile_solution(const char *source, const char *flags, char *li
         count = add_words(more, words, count);
         words[count < MOST_WORDS - 1 ? count++ : count - 1] = math;
         words[count] = NULL;
-        const int status = run(words);
+        const int status = run(words, folder);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
             outcome = COMPILE_IMPOSSIBLE;
         else

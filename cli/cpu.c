@@ -36,9 +36,9 @@ static void print_text(const facts *f, const machine *m, size_t threads) {
     printf("%-14s %s\n%-14s", "CPU", f->cpu, "instructions");
     for (size_t i = 0; i < FACTS_ISAS; i++) {
         const uc_isa isa = (uc_isa)(UC_ISA_PORTABLE + i);
-        printf("%s%s%s", i ? ", " : " ", f->has_isa[i] ? "" : "no ", isa_name(isa));
+        printf("%s%s%s", i ? ", " : " ", f->has_isa[i] ? "" : "no ", isa_names[isa]);
     }
-    printf("; used: %s\n", isa_name(facts_best_isa(f)));
+    printf("; used: %s\n", isa_names[facts_best_isa(f)]);
     print_bytes("L1 data cache", f->l1d_bytes);
     print_bytes("L2 cache", f->l2_bytes);
     print_bytes("L3 cache", f->l3_bytes);
@@ -59,7 +59,7 @@ static int print_json(const facts *f, const machine *m, size_t threads) {
     cJSON *sets = cJSON_AddArrayToObject(about, "instruction_sets");
     for (size_t i = 0; i < FACTS_ISAS; i++)
         if (f->has_isa[i])
-            cJSON_AddItemToArray(sets, cJSON_CreateString(isa_name((uc_isa)(UC_ISA_PORTABLE + i))));
+            cJSON_AddItemToArray(sets, cJSON_CreateString(isa_names[UC_ISA_PORTABLE + i]));
     return json_print(object) ? EXIT_GOOD : EXIT_USAGE;
 }
 

@@ -1,6 +1,10 @@
-/* The options that say how the library computes: --threads, --isa, --dtype. One parser for all.
+/* The options that say how the library computes: --threads, --isa, --algorithm,
+ * --dtype. One parser for all.
  * Called by the subcommands that run something. */
 #include "engine.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 #include "facts.h"
@@ -9,11 +13,21 @@
 #include <omp.h>
 #endif
 
-static bool take_isa(const char *subcommand, const char *argument, uc_isa *isa) {
-    if (isa_of_name(argument, isa))
-        return true;
-    cli_usage(subcommand, "--isa is auto, portable, avx2 or avx512 (got '%s')", argument);
-    return false;
+static const char *const algorithm_names[] = {"auto", "direct", "winograd", NULL};
+
+/* The index of a word among the names of an enumeration, -1 and a message where it is none. */
+static int index_of(const char *subcommand, const char *option, const char *word,
+                    const char *const *names) {
+    char list[96] = "";
+    for (int i = 0; names[i]; i++) {
+        if (!strcmp(word, names[i]))
+            return i;
+        const char *between = !i ? "" : names[i + 1] ? ", " : " or ";
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", between, names[i]);
+    }
+    cli_usage(subcommand, "%s is %s (got '%s')", option, list, word);
+    return -1;
 }
 
 /* As the library has it; what measures the machine has no limit of its own. */
@@ -29,17 +43,34 @@ static bool take_threads(const char *subcommand, const char *argument, size_t *t
 }
 
 bool engine_option(const char *subcommand, int option, const char *argument, engine *with) {
+    int index;
     switch (option) {
     case ENGINE_THREADS:
         return take_threads(subcommand, argument, &with->options.threads);
     case ENGINE_ISA:
-        return take_isa(subcommand, argument, &with->options.isa);
+        index = index_of(subcommand, "--isa", argument, isa_names);
+        with->options.isa = (uc_isa)index;
+        return index >= 0;
+    case ENGINE_ALGORITHM:
+        index = index_of(subcommand, "--algorithm", argument, algorithm_names);
+        with->options.algorithm = (uc_algorithm)index;
+        return index >= 0;
     case ENGINE_DTYPE:
         with->has_dtype = true;
         return cli_dtype(subcommand, argument, &with->dtype);
     default:
         return false;
     }
+}
+
+void engine_words(const engine *with, char *words, size_t bytes) {
+    const uc_options *o = &with->options;
+    char threads[32] = "";
+    if (o->threads)
+        snprintf(threads, sizeof threads, " --threads %zu", o->threads);
+    snprintf(words, bytes, "%s%s%s%s%s", threads, o->isa ? " --isa " : "",
+             o->isa ? isa_names[o->isa] : "", o->algorithm ? " --algorithm " : "",
+             o->algorithm ? algorithm_names[o->algorithm] : "");
 }
 
 size_t engine_threads(const engine *with) {

@@ -16,26 +16,14 @@
 
 /* ---- Instruction sets ------------------------------------------------------------------ */
 
-static const char *const isa_names[] = {"auto", "portable", "avx2", "avx512"};
-
-const char *isa_name(uc_isa isa) {
-    return (size_t)isa < sizeof isa_names / sizeof *isa_names ? isa_names[isa] : NULL;
-}
-
-bool isa_of_name(const char *name, uc_isa *isa) {
-    for (size_t i = 0; i < sizeof isa_names / sizeof *isa_names; i++)
-        if (!strcmp(name, isa_names[i])) {
-            *isa = (uc_isa)i;
-            return true;
-        }
-    return false;
-}
+const char *const isa_names[] = {"auto", "portable", "avx2", "avx512", NULL};
 
 /* The library is asked, not the CPU: it may want more than the name says, or be built without. */
 static bool can_plan(const uc_chain *chain, uc_isa isa) {
     const float kernel[1] = {1};
     uc_options options = UC_OPTIONS_INIT;
     options.isa = isa;
+    options.algorithm = UC_ALGORITHM_DIRECT; /* the environment's does not matter here */
     uc_plan *plan = NULL;
     const bool can = uc_plan_create(chain, (const void *[]){kernel}, &options, &plan) == UC_OK;
     uc_plan_destroy(plan);
@@ -122,7 +110,7 @@ static void add_known(cJSON *object, const char *name, double value) {
 cJSON *facts_json(const facts *f, const machine *m, uc_dtype dtype, size_t threads) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "cpu", f->cpu);
-    cJSON_AddStringToObject(object, "isa", isa_name(facts_best_isa(f)));
+    cJSON_AddStringToObject(object, "isa", isa_names[facts_best_isa(f)]);
     cJSON_AddNumberToObject(object, "threads", (double)threads);
     cJSON_AddNumberToObject(object, "cores", (double)f->cores);
     cJSON *caches = cJSON_AddObjectToObject(object, "caches");

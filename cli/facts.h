@@ -23,10 +23,8 @@ typedef struct facts {
 
 facts facts_of_machine(void);
 
-/* "portable", "avx2", "avx512"; NULL for anything else. isa_of_name() gives UC_ISA_AUTO for "auto"
- * and is false for words that are none. */
-const char *isa_name(uc_isa isa);
-bool isa_of_name(const char *name, uc_isa *isa);
+/* "auto", "portable", "avx2", "avx512", by uc_isa; then NULL. */
+extern const char *const isa_names[];
 
 /* The best instruction set that the library can use here. */
 uc_isa facts_best_isa(const facts *f);

@@ -41,6 +41,7 @@ static void add_word(line *l, const char *word) {
 
 void report_reproducer(const judge_settings *with, const char *name, char *text, size_t bytes) {
     const judge_settings *w = with;
+    char engine[ENGINE_MOST_WORDS];
     line l = {text, bytes, 0};
     text[0] = 0;
     add_word(&l, cli_program);
@@ -61,6 +62,8 @@ void report_reproducer(const judge_settings *with, const char *name, char *text,
     }
     add(&l, " --batch %zu --time-limit %g --default-time-limit %g --memory-limit %zu", w->batch,
         w->time_limit, w->default_time_limit, w->memory_limit_mib);
+    engine_words(&w->engine, engine, sizeof engine);
+    add(&l, "%s", engine);
     if (name)
         add(&l, " --quick");
     else
@@ -163,8 +166,8 @@ static void print_timing(const judge_settings *with, const timing_result *t) {
     printf("time at the default shape, batch %zu: %.3f ms, ours %.3f ms: %.2f times %s than ours\n",
            with->batch, 1e3 * t->solution_seconds, 1e3 * t->ours_seconds,
            ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "slower");
-    printf("  %.1f GFLOP/s, %.0f %% of the peak; %zu repetitions, variation %.1f %%\n", t->gflops,
-           t->peak_percent, t->repetitions, 100 * t->cv);
+    printf("  %.1f GFLOP/s, %.0f %% of the peak; %zu repetition%s, variation %.1f %%\n", t->gflops,
+           t->peak_percent, t->repetitions, t->repetitions == 1 ? "" : "s", 100 * t->cv);
 }
 
 static void print_limit(const timing_result *t) {
@@ -201,7 +204,12 @@ void report_closing(const judge_settings *with, const judge_results *all) {
     printf("verdict: %s%s%s", cli_colour_on(stdout, good ? CLI_GREEN : CLI_RED),
            verdict_name(all->verdict), cli_colour_off(stdout));
     if (good) {
-        printf(" (%zu test%s)\n", all->count, all->count == 1 ? "" : "s");
+        printf(" (%zu test%s)", all->count, all->count == 1 ? "" : "s");
+        /* As the site: there is one test. */
+        if (with->mode == MODE_SITE && all->results[0].other_mode == VERDICT_WRONG)
+            printf(" by the site, %swrong answer%s strictly", cli_colour_on(stdout, CLI_RED),
+                   cli_colour_off(stdout));
+        printf("\n");
     } else if (all->verdict == VERDICT_TOO_SLOW && all->failed == 1) {
         printf(" (right in the %zu other tests)\n", all->count - 1);
     } else if (all->failed) {

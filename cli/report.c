@@ -15,7 +15,7 @@ static const char help[] =
     "Usage: upconv report FILE.json... [-o FILE.html] [--title TEXT] [--json]\n\n"
     "Makes one web page of the results that 'upconv bench --json' and 'upconv judge --json' "
     "print:\n"
-    "bar charts of the times beside other libraries and the physical limit, tables, the machine.\n"
+    "bar charts of the times beside other libraries and the limit, tables, the machine.\n"
     "The page needs no network and no script, and suits phones, keyboards and dark screens.\n\n"
     "  -o, --output FILE  the page (default report.html; '-' is standard output)\n"
     "  --title TEXT       the page's heading\n"
@@ -113,9 +113,10 @@ static void put_page(FILE *out, const report_source *sources, size_t count,
     fputs("</main>\n<footer>Made by ", out);
     html_format(out, "upconv %s", uc_version());
     fputs(". GFLOP counts the multiply-adds that touch real data and reach the output, twice. The "
-          "physical limit of a benchmark is this work at the measured peak, or its memory traffic "
-          "at the measured bandwidth, whichever takes longer; a judge’s leaves room for algorithms "
-          "that need an eighth of the operations."
+          "limit of direct arithmetic is this work at the measured peak, or its memory traffic at "
+          "the measured bandwidth, whichever takes longer; only an algorithm with fewer "
+          "multiplications, as Winograd’s, can be faster. A judge’s physical limit leaves room for "
+          "those that need an eighth of the operations."
           "</footer>\n</div>\n</body>\n</html>\n",
           out);
 }

@@ -64,6 +64,7 @@ typedef struct bar {
     bar_kind kind;
     const char *name;
     double ms, median_ms; /* median_ms negative: unknown */
+    bool beatable;        /* a limit, but of one algorithm */
 } bar;
 void chart_patterns(FILE *out);
 void chart_legend(FILE *out, const bool kinds[BAR_KINDS]);

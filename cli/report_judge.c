@@ -87,7 +87,8 @@ static void put_element(FILE *out, const cJSON *element) {
 static void put_test(FILE *out, const cJSON *test) {
     const char *verdict = report_text(test, "verdict"), *hint = report_text(test, "hint");
     const char *reproduce = report_text(test, "reproduce");
-    const bool good = is_good(verdict);
+    const char *strict = report_text(test, "strict_verdict"); /* judged as the site does */
+    const bool good = is_good(verdict), disagree = strict && strcmp(strict, verdict) != 0;
     fprintf(out, "<tr data-test=\"%s\"><th scope=\"row\">", good ? "good" : "bad");
     html_text(out, report_text(test, "name"));
     fprintf(out, "</th><td class=\"%s\">%s ", good ? "good-text" : "bad-text", good ? "✓" : "✗");
@@ -98,9 +99,13 @@ static void put_test(FILE *out, const cJSON *test) {
     put_number(out, test, "wrong", "%.0f");
     put_number(out, test, "elements", "%.0f");
     fputs("</tr>\n", out);
-    if (good || (!hint && !reproduce))
+    if (!disagree && (good || (!hint && !reproduce)))
         return;
     fputs("<tr class=\"detail\"><td colspan=\"6\">", out);
+    if (disagree) {
+        fputs("This is what the site would have said. The strict comparison disagrees: ", out);
+        put_line(out, strict);
+    }
     put_line(out, report_text(test, "detail"));
     put_line(out, hint);
     for (const cJSON *e = report_first(test, "worst"); e; e = e->next)

@@ -62,11 +62,17 @@ static const field bench[] = {
 
 /* expected and got are any number, or null where they are none. */
 static const field worst[] = {{"index", TEXT, true, NULL}, {NULL, TEXT, false, NULL}};
-static const field tests[] = {{"name", TEXT, true, NULL},     {"verdict", TEXT, true, NULL},
-                              {"error", NUMBER, false, NULL}, {"allowed", NUMBER, false, NULL},
-                              {"wrong", NUMBER, false, NULL}, {"elements", NUMBER, false, NULL},
-                              {"worst", LIST, false, worst},  {"detail", TEXT, false, NULL},
-                              {"hint", TEXT, false, NULL},    {"reproduce", TEXT, false, NULL},
+static const field tests[] = {{"name", TEXT, true, NULL},
+                              {"verdict", TEXT, true, NULL},
+                              {"error", NUMBER, false, NULL},
+                              {"allowed", NUMBER, false, NULL},
+                              {"wrong", NUMBER, false, NULL},
+                              {"elements", NUMBER, false, NULL},
+                              {"worst", LIST, false, worst},
+                              {"detail", TEXT, false, NULL},
+                              {"hint", TEXT, false, NULL},
+                              {"reproduce", TEXT, false, NULL},
+                              {"strict_verdict", TEXT, false, NULL},
                               {NULL, TEXT, false, NULL}};
 static const field timing[] = {
     {"solution_ms", POSITIVE, true, NULL}, {"ours_ms", POSITIVE, false, NULL},

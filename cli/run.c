@@ -55,10 +55,11 @@ static const struct option fixed[] = {{"output", required_argument, NULL, FLAG_O
                                       {"help", no_argument, NULL, FLAG_HELP}};
 #define FIXED (sizeof fixed / sizeof *fixed)
 
-/* The options of this call besides the fixed ones: tensors, then parameters. */
-enum { TENSOR_OPTION = 2000, PARAMETER_OPTION = 3000 };
+/* The options of this call besides the fixed ones: tensors, parameters, and what only other
+ * operators have. */
+enum { TENSOR_OPTION = 2000, PARAMETER_OPTION = 3000, FOREIGN_OPTION = 4000 };
 #define MOST_PARAMETERS 40
-#define MOST_OPTIONS (FIXED + 1 + MOST_OPERANDS + MOST_PARAMETERS + 1)
+#define MOST_OPTIONS (FIXED + 1 + MOST_OPERANDS + 2 * MOST_PARAMETERS + 1)
 
 typedef struct job {
     engine with;
@@ -160,34 +161,27 @@ static bool make_options(const job *j, struct option options[MOST_OPTIONS]) {
     return true;
 }
 
-/* Without an operator, options that no operator has are wrong all the same. */
-static void add_all_options(struct option options[MOST_OPTIONS]) {
-    size_t count = FIXED;
-    memcpy(options, fixed, sizeof fixed);
-    for (size_t i = 0; i < GROUPS; i++)
-        options[count++] = (struct option){groups[i], required_argument, NULL, TENSOR_OPTION};
-    for (size_t op = 0; op < uc_operator_count(); op++) {
-        const signature *s = signature_find(uc_operator_slug(op));
-        for (size_t i = 0; s && i < s->count && count < MOST_OPTIONS - 1; i++) {
-            bool known = false;
-            for (size_t o = 0; o < count; o++)
-                known = known || !strcmp(options[o].name, s->parameters[i].name);
-            if (!known)
-                options[count++] =
-                    (struct option){s->parameters[i].name, required_argument, NULL, TENSOR_OPTION};
-        }
-    }
-    options[count] = (struct option){NULL, 0, NULL, 0};
+/* Adds what the other operators have: it is known, though not here. Their values are
+ * FOREIGN_OPTION and on, by their places in the table. */
+static void add_foreign_option(struct option options[MOST_OPTIONS], const char *name) {
+    size_t count = 0;
+    for (; options[count].name; count++)
+        if (!strcmp(options[count].name, name))
+            return;
+    if (count + 1 == MOST_OPTIONS)
+        return;
+    options[count] = (struct option){name, required_argument, NULL, FOREIGN_OPTION + (int)count};
+    options[count + 1] = (struct option){NULL, 0, NULL, 0};
 }
 
-static bool no_word(int argc, char **argv) {
-    struct option options[MOST_OPTIONS];
-    add_all_options(options);
-    for (int option; (option = cli_option("run", argc, argv, options)) != -1;)
-        if (option == CLI_BAD_OPTION)
-            return false;
-    cli_usage("run", "which operator, or chain? 'upconv list' names the operators");
-    return false;
+static void add_foreign_options(struct option options[MOST_OPTIONS]) {
+    for (size_t i = 0; i < GROUPS; i++)
+        add_foreign_option(options, groups[i]);
+    for (size_t op = 0; op < uc_operator_count(); op++) {
+        const signature *s = signature_find(uc_operator_slug(op));
+        for (size_t i = 0; s && i < s->count; i++)
+            add_foreign_option(options, s->parameters[i].name);
+    }
 }
 
 static bool take_parameter(job *j, const char *name, const char *value) {
@@ -198,7 +192,7 @@ static bool take_parameter(job *j, const char *name, const char *value) {
     return shape_set("run", j->s, name, value, &j->params);
 }
 
-static bool take_option(job *j, int option, const char *value) {
+static bool take_option(job *j, int option, const char *value, const struct option *options) {
     switch (option) {
     case FLAG_OUTPUT:
         j->output = value;
@@ -213,6 +207,16 @@ static bool take_option(job *j, int option, const char *value) {
     default:
         if (option < TENSOR_OPTION)
             return engine_option("run", option, value, &j->with);
+        if (option >= FOREIGN_OPTION) {
+            if (j->slug)
+                cli_usage("run", "%s has no --%s; 'upconv show %s' lists its parameters", j->slug,
+                          options[option - FOREIGN_OPTION].name, j->slug);
+            else
+                cli_usage("run",
+                          "the chain has no --%s: it is all in its text, but for its tensors",
+                          options[option - FOREIGN_OPTION].name);
+            return false;
+        }
         if ((size_t)(option - TENSOR_OPTION) < j->files.count) {
             j->files.all[option - TENSOR_OPTION].path = value;
             return true;
@@ -229,13 +233,18 @@ static bool read_command_line(int argc, char **argv, job *j) {
     if (j->help)
         return true;
     underline(argc, argv);
-    if (!word)
-        return no_word(argc, argv);
-    if (!open_word(word, j) || !make_options(j, options))
+    if (word && !open_word(word, j))
         return false;
+    if (!make_options(j, options))
+        return false;
+    add_foreign_options(options);
     for (int option; (option = cli_option("run", argc, argv, options)) != -1;)
-        if (!take_option(j, option, optarg))
+        if (option == CLI_BAD_OPTION || (word && !take_option(j, option, optarg, options)))
             return false;
+    if (!word) {
+        cli_usage("run", "which operator, or chain? 'upconv list' names the operators");
+        return false;
+    }
     if (optind + 1 < argc) {
         cli_usage("run", "'%s' is one argument too many (a chain is one argument, in quotes)",
                   argv[optind + (argv[optind] == word)]);

@@ -50,7 +50,7 @@ static size_t edit_distance(const char *a, const char *b) {
 
 const char *cli_nearest(const char *word, const char *(*nth)(const void *from, size_t index),
                         const void *from) {
-    const char *best = NULL, *only = NULL, *candidate;
+    const char *best = NULL, *whole = NULL, *candidate;
     size_t least = SIZE_MAX, containing = 0;
     for (size_t i = 0; (candidate = nth(from, i)); i++) {
         const size_t distance = edit_distance(word, candidate);
@@ -58,15 +58,15 @@ const char *cli_nearest(const char *word, const char *(*nth)(const void *from, s
             least = distance;
             best = candidate;
         }
-        if (strstr(candidate, word)) {
-            containing++;
-            only = candidate;
-        }
+        if (strstr(candidate, word))
+            whole = containing++ ? whole : candidate;
     }
-    /* A third of the letters may be wrong; or it is a part of one word alone ("max-max-sum"). */
-    if (best && least <= strlen(best) / 3 + (strlen(best) < 6))
-        return best;
-    return containing == 1 && strlen(word) > 2 ? only : NULL;
+    /* A third of the letters may be wrong. A part of a word ("max-max-sum", "bias") is nearer to it
+     * than to another that has two letters wrong. */
+    const bool near = best && least <= strlen(best) / 3 + (strlen(best) < 6);
+    if (strlen(word) > 2 && least > 1 && (containing == 1 || (containing && near)))
+        return whole;
+    return near ? best : NULL;
 }
 
 static const char *nth_option(const void *from, size_t index) {

@@ -11,20 +11,23 @@ _upconv_options() {
         echo --input --kernel --conv_bias --add_bias --scale --output --stride --stride_d \
             --stride_h --stride_w --padding --padding_d --padding_h --padding_w --output_padding \
             --output_padding_d --output_padding_h --output_padding_w --pool_kernel --clamp_min \
-            --clamp_max --sum_weight --scaling_factor --dtype --reference --threads --isa --json
+            --clamp_max --sum_weight --scaling_factor --dtype --reference --threads --isa \
+            --algorithm --json
         ;;
     check)
-        echo --count --full --case --shape --family --seed --dtype --threads --isa --json
+        echo --count --full --case --shape --family --seed --dtype --threads --isa \
+            --algorithm --json
         ;;
     judge)
         echo --quick --mode --dtype --symbol --cflags --case --seed --list --problem --batch \
-            --time-limit --default-time-limit --timing --memory-limit --threads --isa --json
+            --time-limit --default-time-limit --timing --memory-limit --threads --isa \
+            --algorithm --json
         ;;
     bench)
-        echo --batch --shape --dtype --threads --isa --repetitions --check --save --output \
-            --against --tolerance --peers --peer --json
+        echo --batch --shape --dtype --threads --isa --algorithm --repetitions --check --save \
+            --output --against --tolerance --peers --peer --json
         ;;
-    plan) echo --shape --batch --dtype --threads --isa --json ;;
+    plan) echo --shape --batch --dtype --threads --isa --algorithm --json ;;
     cpu) echo --threads --json ;;
     report) echo --output --title --json ;;
     esac
@@ -61,6 +64,7 @@ _upconv_value() {
     case $1:$2 in
     *:--dtype) _upconv_words "f32 f64 f16 bf16" ;;
     *:--isa) _upconv_words "auto portable avx2 avx512" ;;
+    *:--algorithm) _upconv_words "auto direct winograd" ;;
     judge:--mode) _upconv_words "strict site" ;;
     judge:--problem) _upconv_files md ;;
     run:--input | run:--kernel | run:--conv_bias | run:--add_bias | run:--scale) _upconv_files npy ;;

@@ -27,6 +27,11 @@ output_padding=0" --seed 2
 upconv 0 check $slug --shape "1x3x4x4x4 out_channels=5" --family large --dtype f16 --threads 1 \
     --isa portable
 [ "$(grep -c '^PASS' out)" = 1 ] || fail "one family, one type"
+upconv 0 check $slug --case channels-3 --dtype f32 --algorithm winograd --json
+[ "$("$json" out cases skipped | tr '\n' ' ')" = "1 0 " ] || fail "winograd can't be used"
+upconv 0 check $slug --dtype f32 --seed 4 --algorithm winograd
+grep -q '^[0-9]* cases, 0 wrong, [0-9]* skipped$' out || fail "not every shape goes by winograd"
+grep -q '^SKIP .*winograd' out || fail "no reason why"
 upconv 0 check $slug --case tiny --count 0 --dtype f32 --json
 [ "$("$json" out kind cases failed results.# results.0.name results.0.pass | tr '\n' ' ')" = \
     "check 1 0 1 tiny true " ] || fail "the JSON's values"
@@ -38,6 +43,13 @@ upconv 0 check $slug --case signed --count 2 --dtype f32 --seed 77
 cp out first
 upconv 0 check $slug --case signed --count 2 --dtype f32 --seed 77
 cmp -s first out || fail "the same seed, another result"
+
+# What is to be run again has the options that change what runs.
+upconv 0 check $slug --case signed --dtype f32 --threads 1 --isa portable --algorithm direct --json
+case $("$json" out results.0.reproduce) in
+*" --threads 1 --isa portable --algorithm direct") ;;
+*) fail "the line that runs it again" ;;
+esac
 
 # A mistake of a thousandth in one element: found, shown, and reproduced by the line that is shown.
 good=$UPCONV

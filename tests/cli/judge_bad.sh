@@ -112,8 +112,28 @@ upconv 1 judge $slug "$solutions/behaviour.c" --default-time-limit 0.5 \
 says "verdict: too slow (right in the "
 says "no answer within 0.5 s (--default-time-limit)"
 
-# Interrupted, it leaves no process and no file.
+# Interrupted, it leaves no process and no file: while it compiles (this compiler makes a file of its
+# own, and waits),
 mkdir temporary
+cat >slow-cc <<'END'
+#!/bin/sh
+echo begun >"$TMPDIR/half-compiled.s"
+sleep 86421
+END
+chmod +x slow-cc
+TMPDIR=$PWD/temporary CC=$PWD/slow-cc "$UPCONV" judge $slug right.c >out 2>err &
+judge=$!
+tries=0
+until [ -n "$(find temporary -name half-compiled.s)" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "it does not compile"
+    sleep 0.1
+done
+kill -TERM $judge
+wait $judge || :
+[ -z "$(ls -A temporary)" ] || fail "left behind: $(find temporary)"
+! is_running "sleep 86421 " || fail "the compiler still runs"
+# and while it judges.
 TMPDIR=$PWD/temporary "$UPCONV" judge $slug "$solutions/behaviour.c" --case signed --time-limit 60 \
     --symbol solution --cflags "-I. -w -pthread -DHOW=LOOP" >out 2>err &
 judge=$!

@@ -11,8 +11,15 @@ says "as the site"
 says "the site would accept it, the strict comparison says: wrong answer"
 says "hint: all zero"
 says "verdict: accepted (1 test)"
-upconv 0 judge $slug zeros.c --mode site --quick --cflags -w --json
+says "by the site, wrong answer strictly"
+# Also with the timing, where the site's tolerance is the measure as well.
+upconv 0 judge $slug zeros.c --mode site --timing 0.5 --cflags -w --json
 says '"strict_verdict":	"wrong answer"'
+says '"solution_ms"'
+cp out judge.json
+upconv 0 report judge.json -o report.html
+grep -q "The strict comparison disagrees: wrong answer" report.html ||
+    fail "the page does not tell that the two disagree"
 
 # A wrapper of the library that turns to nonsense after some calls.
 slug=conv-transpose3d-sum-layernorm-avgpool-gelu

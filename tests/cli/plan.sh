@@ -28,6 +28,18 @@ says "f32 7x32x32x32x32, conv_transpose 5"
 upconv 0 plan "f32 1x8x16x16, conv_transpose 4 kernel 4 stride 2 padding 1, gelu" --dtype f64 --batch 3
 says "f64 3x8x16x16"
 
+upconv 0 plan $slug --algorithm direct
+says "algorithm: direct"
+says "rejected:  winograd: it was not asked for"
+upconv 0 plan $slug --algorithm winograd
+says "algorithm: winograd"
+upconv 2 plan $slug --shape kernel=1 --algorithm winograd
+complains winograd
+upconv 2 plan $slug --algorithm winogard
+complains "--algorithm is auto, direct or winograd (got 'winogard')"
+upconv 2 plan $slug --isa sse
+complains "--isa is auto, portable, avx2 or avx512 (got 'sse')"
+
 # For machines.
 upconv 0 plan conv-transpose3d-avgpool-clamp-softmax-multiply --batch 1 --json
 [ "$("$json" out kind operator dtype passes.# | tr '\n' ' ')" = \

@@ -9,7 +9,7 @@ says "page.html: 4 charts with 15 bars from 2 files"
 [ "$(grep -o '<rect class="bar [a-z]*" data-kind' page.html | wc -l)" = 15 ] || fail "not 15 bars"
 [ "$(ls)" = "$(printf 'err\nout\npage.html')" ] || fail "it left more than the page"
 for text in '<!DOCTYPE html>' 'name="viewport"' 'prefers-color-scheme: dark' 'lang="en"' \
-    'conv-transpose3d-max-max-sum' 'oneDNN 3.13 bare' 'Example CPU 9000 @ 2.70GHz' 'physical limit' \
+    'conv-transpose3d-max-max-sum' 'oneDNN 3.13 bare' 'Example CPU 9000 @ 2.70GHz' 'limit of direct arithmetic' \
     'looks like the max started at 0' 'at [0, 0, 1, 2, 3] expected -1.25, got 0' 'wrong answer' '20.4' '2026-11-15 12:34 UTC'; do
     grep -qF -- "$text" page.html || fail "the page lacks: $text"
 done

@@ -134,7 +134,9 @@ wrong() {
     wrong "Say --output" $slug2 --input x-f4.npy --kernel w-f4.npy
     wrong "conv_bias is missing: give it as --conv_bias FILE.npy, of the shape (4,)" $slug2 \
         --input x-f4.npy --kernel w-f4.npy $s2 --output z.npy
-    wrong "unknown option '--scale'" $slug2 --input x-f4.npy --kernel w-f4.npy --scale b-f4.npy \
+    wrong "did you mean '--conv_bias'?" $slug2 --bias b-f4.npy
+    wrong "the chain has no --stride" "f32 1x8x16, conv_transpose 4 kernel 4" --stride 2
+    wrong "$slug2 has no --scale;" $slug2 --input x-f4.npy --kernel w-f4.npy --scale b-f4.npy \
         --output z.npy
     wrong "did you mean '--stride'" $slug2 --striide 2 --output z.npy
     wrong "x.npy (input) has the shape (2, 3, 4), and (batch_size, in_channels, height, width) is" \
