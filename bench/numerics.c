@@ -88,10 +88,13 @@ static errors compare(const subject *s, size_t slices) {
     for (size_t slice = 0; slice < slices; slice++) {
         const float *got = s->output + slice * each;
         const double *expected = s->expected + slice * each;
-        double scale = FLT_MIN; /* zeros, and what is below the numbers that f32 holds in full */
+        double scale = 0;
         for (size_t i = 0; i < each; i++)
             if (isfinite(expected[i]))
                 scale = fmax(scale, fabs(expected[i]));
+        if (scale == 0)
+            scale = 1;                        /* zeros: the error as it is */
+        scale = fmax(scale, (double)FLT_MIN); /* below, f32 has fewer digits */
         for (size_t i = 0; i < each; i++) {
             const bool finite = isfinite(expected[i]) && fabs(expected[i]) <= (double)FLT_MAX;
             e.same = e.same && finite == (bool)isfinite(got[i]);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The hot loops hold no spills: in the library as it was built, no innermost loop of the convolution
-# or of Winograd's products touches the stack between its multiply-adds. One such access in twelve multiply-adds would cost a
-# few percent, and nothing else would show it.
+# or of Winograd's products touches the stack between its multiply-adds. One such access in twelve
+# multiply-adds would cost a few percent, and nothing else would show it.
 . "$(dirname "$0")/common.sh"
 need objdump awk
 case $(uname -m) in
