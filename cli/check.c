@@ -145,9 +145,9 @@ static uc_status compute(const check *k, const subject *u, room *r, comparison *
     if (status != UC_OK)
         return status;
     const uc_shape out = uc_chain_output(r->chain);
-    const size_t bytes = shape_elems(&out) * uc_dtype_bytes(u->dtype);
+    const size_t bytes = elems_of(&out) * uc_dtype_bytes(u->dtype);
     r->output = malloc(bytes + 1);
-    r->expected = malloc((shape_elems(&out) + 1) * sizeof *r->expected);
+    r->expected = malloc((elems_of(&out) + 1) * sizeof *r->expected);
     if (!data_new(r->chain, &r->d) || !r->output || !r->expected)
         return UC_NO_MEMORY;
     if (u->is_suite)

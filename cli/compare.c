@@ -19,7 +19,7 @@ static size_t slices_of(const uc_shape *output) {
 }
 
 static size_t positions_of(const uc_shape *output) {
-    return slices_of(output) ? shape_elems(output) / slices_of(output) : 0;
+    return slices_of(output) ? elems_of(output) / slices_of(output) : 0;
 }
 
 static double unit_of(uc_dtype dtype) {
@@ -64,11 +64,6 @@ static bool run_plain(const signature *s, const uc_operator_params *params, cons
     for (size_t i = 0; i < d->count; i++)
         free(inputs[i]);
     return enough;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Raises what was lucky to what three in four slices don't exceed, relative to their scales. */
@@ -122,7 +117,7 @@ static double *noise_of(const signature *s, const uc_operator_params *params, co
                         const uc_shape *output, const double *expected, size_t nudged) {
     const size_t slices = slices_of(output), positions = positions_of(output);
     double *noise = calloc(slices + 1, sizeof *noise);
-    float *plain = malloc((shape_elems(output) + 1) * sizeof *plain);
+    float *plain = malloc((elems_of(output) + 1) * sizeof *plain);
     bool enough = noise && plain;
     for (size_t run = 0; enough && run <= nudged; run++) {
         rng r = {run};
@@ -141,6 +136,24 @@ static double *noise_of(const signature *s, const uc_operator_params *params, co
         return noise;
     free(noise);
     return NULL;
+}
+
+double *compare_level_noise(const uc_shape *output, const double *expected, double relative) {
+    const size_t slices = slices_of(output), positions = positions_of(output);
+    double *noise = malloc((slices + 1) * sizeof *noise);
+    for (size_t i = 0; noise && i < slices; i++)
+        noise[i] = relative * slice_scale(expected + i * positions, positions);
+    return noise;
+}
+
+double compare_relative_noise(const uc_shape *output, const double *expected, const double *noise) {
+    const size_t slices = slices_of(output), positions = positions_of(output);
+    double most = 0;
+    for (size_t i = 0; i < slices; i++) {
+        const double scale = slice_scale(expected + i * positions, positions);
+        most = scale > 0 ? fmax(most, noise[i] / scale) : most;
+    }
+    return most;
 }
 
 /* ---- Comparing ------------------------------------------------------------------------- */
@@ -191,7 +204,7 @@ static bool is_close(double expected, double got, uc_dtype dtype, double allowed
 static comparison compare(const uc_shape *output, uc_dtype dtype, const double *expected,
                           const void *got, tolerance t) {
     const size_t positions = positions_of(output);
-    comparison c = {.elements = shape_elems(output)};
+    comparison c = {.elements = elems_of(output)};
     double badnesses[COMPARISON_WORST], nearest_to_wrong = -1;
     for (size_t slice = 0; slice < slices_of(output); slice++) {
         const double scale = slice_scale(expected + slice * positions, positions);

@@ -38,6 +38,11 @@ bool compare_fairly(const signature *s, const uc_operator_params *params, const 
                     const uc_shape *output, const double *expected, const void *got, double **noise,
                     comparison *result);
 
+/* Noise of one size relative to each slice's scale, for the caller to free (NULL: out of memory);
+ * and the largest such size of some noise. */
+double *compare_level_noise(const uc_shape *output, const double *expected, double relative);
+double compare_relative_noise(const uc_shape *output, const double *expected, const double *noise);
+
 /* got has elements of dtype. 16-bit types may be one unit of theirs off on top. */
 comparison compare_strict(const uc_shape *output, uc_dtype dtype, const double *expected,
                           const double *noise, const void *got);

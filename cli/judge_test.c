@@ -59,9 +59,8 @@ static bool prepare(const judge_settings *with, const test_case *c, test *t) {
             return out_of_memory(c);
         cases_fill(with->signature, c, with->seed, round, &t->data[round]);
     }
-    t->has_arena =
-        arena_new(&t->arena, with->signature, &c->params, &t->data[0],
-                  shape_elems(&t->shape) * uc_dtype_bytes(with->engine.dtype), t->rounds);
+    t->has_arena = arena_new(&t->arena, with->signature, &c->params, &t->data[0],
+                             elems_of(&t->shape) * uc_dtype_bytes(with->engine.dtype), t->rounds);
     if (!t->has_arena)
         return out_of_memory(c);
     for (size_t round = 0; round < t->rounds; round++)
@@ -73,27 +72,12 @@ static bool prepare(const judge_settings *with, const test_case *c, test *t) {
 static bool compute_expected(const test_case *c, test *t) {
     for (size_t round = 0; round < t->rounds; round++) {
         const data *d = &t->data[round];
-        t->expected[round] = malloc((shape_elems(&t->shape) + 1) * sizeof(double));
+        t->expected[round] = malloc((elems_of(&t->shape) + 1) * sizeof(double));
         if (!t->expected[round] || uc_chain_reference(t->chain, d->tensor[0], data_operands(d),
                                                       t->expected[round]) != UC_OK)
             return out_of_memory(c);
     }
     return true;
-}
-
-static double relative_noise(const test *t) {
-    const size_t slices = t->shape.dim[0] * t->shape.dim[1],
-                 positions = shape_elems(&t->shape) / slices;
-    double most = 0;
-    for (size_t slice = 0; slice < slices; slice++) {
-        double scale = 0;
-        for (size_t i = slice * positions; i < (slice + 1) * positions; i++)
-            if (isfinite(t->expected[0][i]))
-                scale = fmax(scale, fabs(t->expected[0][i]));
-        if (scale > 0)
-            most = fmax(most, t->noise[0][slice] / scale);
-    }
-    return most;
 }
 
 /* ---- What happened to the process ------------------------------------------------------- */
@@ -258,7 +242,7 @@ static bool examine(const judge_settings *with, const test_case *c, test *t, con
     for (size_t round = 0; round < t->rounds && r->verdict == VERDICT_ACCEPTED; round++)
         if (!check_values(with, c, t, round, r))
             return false;
-    r->relative_noise = relative_noise(t);
+    r->relative_noise = compare_relative_noise(&t->shape, t->expected[0], t->noise[0]);
     if (r->verdict == VERDICT_ACCEPTED)
         check_threads(t, it->threads, r);
     return true;
