@@ -26,11 +26,6 @@ double samples_min(const samples *s) {
     return least;
 }
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double samples_median(const samples *s) {
     double *sorted = s->count ? malloc(s->count * sizeof *sorted) : NULL;
     if (!sorted)
@@ -122,18 +117,6 @@ void bench_case_close(bench_case *c) {
 
 /* ---- The check ------------------------------------------------------------------------- */
 
-/* As if plain arithmetic had an error that makes the tolerance: the comparison multiplies it. */
-static double *level_noise(const uc_shape *shape, const double *expected, double tolerance) {
-    const size_t slices = shape->dim[0] * shape->dim[1], positions = shape_elems(shape) / slices;
-    double *noise = calloc(slices, sizeof *noise);
-    for (size_t i = 0; noise && i < slices * positions; i++)
-        if (isfinite(expected[i]) && fabs(expected[i]) > noise[i / positions])
-            noise[i / positions] = fabs(expected[i]);
-    for (size_t i = 0; noise && i < slices; i++)
-        noise[i] *= tolerance / STRICT_MULTIPLE;
-    return noise;
-}
-
 bool bench_case_check(bench_case *c) {
     const size_t one = 1;
     const uc_dtype dtype = uc_chain_dtype(c->t.chain);
@@ -142,12 +125,14 @@ bool bench_case_check(bench_case *c) {
     uc_status status = chain_changed(c->t.chain, &one, NULL, &item);
     if (status == UC_OK) {
         const uc_shape shape = uc_chain_output(item);
-        expected = malloc(shape_elems(&shape) * sizeof *expected);
+        expected = malloc(elems_of(&shape) * sizeof *expected);
         status = expected ? uc_chain_reference(item, c->input, (const void *const *)c->operands,
                                                expected)
                           : UC_NO_MEMORY;
+        /* As if plain arithmetic had an error that makes the tolerance: it will be multiplied. */
+        const double tolerance = dtype == UC_F64 ? TOLERANCE_F64 : TOLERANCE;
         if (status == UC_OK &&
-            !(noise = level_noise(&shape, expected, dtype == UC_F64 ? TOLERANCE_F64 : TOLERANCE)))
+            !(noise = compare_level_noise(&shape, expected, tolerance / STRICT_MULTIPLE)))
             status = UC_NO_MEMORY;
         if (status == UC_OK) {
             const comparison result = compare_strict(&shape, dtype, expected, noise, c->output);

@@ -41,12 +41,6 @@ static const char help[] =
     "Example: upconv check conv-transpose3d-max-max-sum --dtype f32 --seed 1\n"
     "         upconv check all\n";
 
-/* Runs of plain arithmetic on data that is off by a unit: a few elements show less of what it loses
- * than many do. */
-#define NUDGED 2
-#define NUDGED_SMALL 15
-#define NUDGED_IN_DOUBT 150 /* before we call ourselves wrong: plain arithmetic may be lucky */
-#define SMALL_ELEMS 10000
 #define MOST_COUNT 1000000
 
 typedef struct check {
@@ -146,29 +140,14 @@ typedef struct room {
     double *expected, *noise;
 } room;
 
-static uc_status judge(const subject *u, room *r, const uc_shape *out, comparison *result) {
-    const bool small = shape_elems(out) < SMALL_ELEMS;
-    const size_t tries[] = {small ? NUDGED_SMALL : NUDGED, small ? NUDGED_IN_DOUBT : NUDGED_SMALL};
-    for (size_t i = 0; i < 2; i++) {
-        free(r->noise);
-        r->noise = compare_noise(u->s, &u->test.params, &r->d, out, r->expected, tries[i]);
-        if (!r->noise)
-            return UC_NO_MEMORY;
-        *result = compare_strict(out, u->dtype, r->expected, r->noise, r->output);
-        if (!result->wrong)
-            break;
-    }
-    return UC_OK;
-}
-
 static uc_status compute(const check *k, const subject *u, room *r, comparison *result) {
     uc_status status = uc_operator_chain(u->s->slug, u->dtype, &u->test.params, &r->chain);
     if (status != UC_OK)
         return status;
     const uc_shape out = uc_chain_output(r->chain);
-    const size_t bytes = shape_elems(&out) * uc_dtype_bytes(u->dtype);
+    const size_t bytes = elems_of(&out) * uc_dtype_bytes(u->dtype);
     r->output = malloc(bytes + 1);
-    r->expected = malloc((shape_elems(&out) + 1) * sizeof *r->expected);
+    r->expected = malloc((elems_of(&out) + 1) * sizeof *r->expected);
     if (!data_new(r->chain, &r->d) || !r->output || !r->expected)
         return UC_NO_MEMORY;
     if (u->is_suite)
@@ -183,8 +162,9 @@ static uc_status compute(const check *k, const subject *u, room *r, comparison *
         status = uc_plan_execute(r->plan, r->d.tensor[0], r->output, r->workspace);
     if (status == UC_OK)
         status = uc_chain_reference(r->chain, r->d.tensor[0], data_operands(&r->d), r->expected);
-    if (status == UC_OK)
-        status = judge(u, r, &out, result);
+    if (status == UC_OK && !compare_fairly(u->s, &u->test.params, &r->d, &out, r->expected,
+                                           r->output, &r->noise, result))
+        status = UC_NO_MEMORY;
     if (status == UC_OK)
         print_result(k, u, &out, result);
     return status;

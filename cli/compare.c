@@ -19,7 +19,7 @@ static size_t slices_of(const uc_shape *output) {
 }
 
 static size_t positions_of(const uc_shape *output) {
-    return slices_of(output) ? shape_elems(output) / slices_of(output) : 0;
+    return slices_of(output) ? elems_of(output) / slices_of(output) : 0;
 }
 
 static double unit_of(uc_dtype dtype) {
@@ -34,35 +34,36 @@ static double slice_scale(const double *slice, size_t positions) {
     return scale;
 }
 
-/* A copy in float, every value moved by a unit or none where r is given. */
-static float *narrowed(const data *d, size_t index, rng *r) {
-    float *copy = malloc((d->elems[index] + 1) * sizeof *copy);
-    for (size_t i = 0; copy && i < d->elems[index]; i++) {
+/* A copy in float, or in long double; in float every value is moved by a unit or none where r is
+ * given. */
+static void *converted(const data *d, size_t index, bool wide, rng *r) {
+    float *narrow = wide ? NULL : malloc((d->elems[index] + 1) * sizeof *narrow);
+    long double *exact = wide ? malloc((d->elems[index] + 1) * sizeof *exact) : NULL;
+    for (size_t i = 0; (narrow || exact) && i < d->elems[index]; i++) {
         double value = element_get(d->dtype, d->tensor[index], i);
         if (r && isfinite(value) && value != 0)
             value *= 1 + ((double)rng_below(r, 3) - 1) * (double)FLT_EPSILON;
-        copy[i] = (float)value;
+        if (exact)
+            exact[i] = value;
+        else
+            narrow[i] = (float)value;
     }
-    return copy;
+    return wide ? (void *)exact : narrow;
 }
 
-/* One run of plain arithmetic; false: out of memory. */
-static bool run_plain(const signature *s, const uc_operator_params *params, const data *d, rng *r,
-                      float *output) {
+/* One run of plain arithmetic in float, or in long double; false: out of memory. */
+static bool run_plain(const signature *s, const uc_operator_params *params, const data *d,
+                      bool wide, rng *r, void *output) {
     void *inputs[DATA_MOST_TENSORS] = {0};
     bool enough = true;
     for (size_t i = 0; i < d->count; i++)
-        enough = (inputs[i] = narrowed(d, i, r)) && enough;
+        enough = (inputs[i] = converted(d, i, wide, r)) && enough;
     if (enough)
-        signature_call(s, unfused_f32(s->slug), params, (const void *const *)inputs, output);
+        signature_call(s, wide ? unfused_long(s->slug) : unfused_f32(s->slug), params,
+                       (const void *const *)inputs, output);
     for (size_t i = 0; i < d->count; i++)
         free(inputs[i]);
     return enough;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Raises what was lucky to what three in four slices don't exceed, relative to their scales. */
@@ -88,37 +89,14 @@ static bool raise_lucky(const double *expected, size_t slices, size_t positions,
  * loses, less the bits that double has more. */
 #define F64_NOISE (DBL_EPSILON / (double)FLT_EPSILON)
 
-/* What plain arithmetic in long double gives, or NULL. */
-static long double *run_long(const signature *s, const uc_operator_params *params, const data *d,
-                             size_t elems) {
-    long double *inputs[DATA_MOST_TENSORS] = {0};
-    long double *output = malloc((elems + 1) * sizeof *output);
-    bool enough = output != NULL;
-    for (size_t t = 0; t < d->count; t++) {
-        inputs[t] = malloc((d->elems[t] + 1) * sizeof **inputs);
-        enough = enough && inputs[t];
-        for (size_t i = 0; enough && i < d->elems[t]; i++)
-            inputs[t][i] = element_get(d->dtype, d->tensor[t], i);
-    }
-    if (enough)
-        signature_call(s, unfused_long(s->slug), params, (const void *const *)inputs, output);
-    for (size_t t = 0; t < d->count; t++)
-        free(inputs[t]);
-    if (enough)
-        return output;
-    free(output);
-    return NULL;
-}
-
 /* And what is expected is off by as much: long double shows by how much (where it is wider than
  * double), for a layer norm of equal channels, say, whose mean is not quite their value. */
 static bool add_oracle_noise(const signature *s, const uc_operator_params *params, const data *d,
                              const double *expected, size_t slices, size_t positions,
                              double *noise) {
-    long double *exact = run_long(s, params, d, slices * positions);
-    if (!exact)
-        return false;
-    for (size_t i = 0; i < slices; i++) {
+    long double *exact = malloc((slices * positions + 1) * sizeof *exact);
+    const bool enough = exact && run_plain(s, params, d, true, NULL, exact);
+    for (size_t i = 0; enough && i < slices; i++) {
         double most = 0;
         for (size_t k = i * positions; k < (i + 1) * positions; k++) {
             const double error = (double)fabsl(expected[k] - exact[k]);
@@ -127,18 +105,23 @@ static bool add_oracle_noise(const signature *s, const uc_operator_params *param
         noise[i] = noise[i] * F64_NOISE + most;
     }
     free(exact);
-    return true;
+    return enough;
 }
 
-double *compare_noise(const signature *s, const uc_operator_params *params, const data *d,
-                      const uc_shape *output, const double *expected, size_t nudged) {
+/* The largest error that plain unfused float arithmetic makes in each slice (b, c) of the output
+ * (for f64: as much smaller as double is finer): once on the data, and `nudged` times on data whose
+ * every value is nudged by a unit or none, so that no slice is judged by one lucky rounding; slices
+ * that were lucky all the same get the relative error that three in four don't exceed. For the
+ * caller to free; NULL: out of memory. */
+static double *noise_of(const signature *s, const uc_operator_params *params, const data *d,
+                        const uc_shape *output, const double *expected, size_t nudged) {
     const size_t slices = slices_of(output), positions = positions_of(output);
     double *noise = calloc(slices + 1, sizeof *noise);
-    float *plain = malloc((shape_elems(output) + 1) * sizeof *plain);
+    float *plain = malloc((elems_of(output) + 1) * sizeof *plain);
     bool enough = noise && plain;
     for (size_t run = 0; enough && run <= nudged; run++) {
         rng r = {run};
-        enough = run_plain(s, params, d, run ? &r : NULL, plain);
+        enough = run_plain(s, params, d, false, run ? &r : NULL, plain);
         for (size_t i = 0; enough && i < slices * positions; i++) {
             const double error = fabs((double)plain[i] - expected[i]);
             if (isfinite(error) && error > noise[i / positions])
@@ -153,6 +136,24 @@ double *compare_noise(const signature *s, const uc_operator_params *params, cons
         return noise;
     free(noise);
     return NULL;
+}
+
+double *compare_level_noise(const uc_shape *output, const double *expected, double relative) {
+    const size_t slices = slices_of(output), positions = positions_of(output);
+    double *noise = malloc((slices + 1) * sizeof *noise);
+    for (size_t i = 0; noise && i < slices; i++)
+        noise[i] = relative * slice_scale(expected + i * positions, positions);
+    return noise;
+}
+
+double compare_relative_noise(const uc_shape *output, const double *expected, const double *noise) {
+    const size_t slices = slices_of(output), positions = positions_of(output);
+    double most = 0;
+    for (size_t i = 0; i < slices; i++) {
+        const double scale = slice_scale(expected + i * positions, positions);
+        most = scale > 0 ? fmax(most, noise[i] / scale) : most;
+    }
+    return most;
 }
 
 /* ---- Comparing ------------------------------------------------------------------------- */
@@ -203,7 +204,7 @@ static bool is_close(double expected, double got, uc_dtype dtype, double allowed
 static comparison compare(const uc_shape *output, uc_dtype dtype, const double *expected,
                           const void *got, tolerance t) {
     const size_t positions = positions_of(output);
-    comparison c = {.elements = shape_elems(output)};
+    comparison c = {.elements = elems_of(output)};
     double badnesses[COMPARISON_WORST], nearest_to_wrong = -1;
     for (size_t slice = 0; slice < slices_of(output); slice++) {
         const double scale = slice_scale(expected + slice * positions, positions);
@@ -238,6 +239,40 @@ comparison compare_strict(const uc_shape *output, uc_dtype dtype, const double *
                    (tolerance){.relative = last_place,
                                .noise = noise,
                                .units = STRICT_UNITS * unit_of(dtype)});
+}
+
+/* A small test has few elements, which show less of what plain arithmetic loses than many do; a
+ * large one has more, and takes its time. */
+#define SMALL_FLOPS 1e8
+#define NUDGED_SMALL 7
+#define NUDGED_SMALL_IN_DOUBT 63
+#define NUDGED_LARGE_IN_DOUBT 2
+#define DOUBTFUL 4 /* times what is allowed; more than that is no bad luck */
+
+static bool is_small(const signature *s, const uc_operator_params *params, uc_dtype dtype) {
+    uc_chain *chain = NULL;
+    const bool small = uc_operator_chain(s->slug, dtype, params, &chain) == UC_OK &&
+                       uc_chain_flops(chain) < SMALL_FLOPS;
+    uc_chain_destroy(chain);
+    return small;
+}
+
+bool compare_fairly(const signature *s, const uc_operator_params *params, const data *d,
+                    const uc_shape *output, const double *expected, const void *got, double **noise,
+                    comparison *result) {
+    const bool small = is_small(s, params, d->dtype);
+    const size_t nudged[] = {small ? NUDGED_SMALL : 0,
+                             small ? NUDGED_SMALL_IN_DOUBT : NUDGED_LARGE_IN_DOUBT};
+    *noise = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        free(*noise);
+        if (!(*noise = noise_of(s, params, d, output, expected, nudged[i])))
+            return false;
+        *result = compare_strict(output, d->dtype, expected, *noise, got);
+        if (!result->wrong || !(result->error < DOUBTFUL * result->allowed))
+            break;
+    }
+    return true;
 }
 
 comparison compare_site(const uc_shape *output, uc_dtype dtype, const double *expected,

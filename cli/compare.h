@@ -31,13 +31,17 @@ typedef struct comparison {
     wrong_element worst[COMPARISON_WORST]; /* of the wrong ones, the worst first */
 } comparison;
 
-/* The largest error that plain unfused float arithmetic makes in each slice (b, c) of the output
- * (for f64: as much smaller as double is finer): once on the data, and `nudged` times on data whose
- * every value is nudged by a unit or none, so that no slice is judged by one lucky rounding; slices
- * that were lucky all the same get the relative error that three in four don't exceed. For the
- * caller to free; NULL: out of memory. */
-double *compare_noise(const signature *s, const uc_operator_params *params, const data *d,
-                      const uc_shape *output, const double *expected, size_t nudged);
+/* What everybody is judged by, ourselves too: compare_strict() with the error that plain arithmetic
+ * makes here, which is tried on more data before anything is called wrong. *noise becomes that
+ * error for each slice (b, c), for the caller to free. False: out of memory. */
+bool compare_fairly(const signature *s, const uc_operator_params *params, const data *d,
+                    const uc_shape *output, const double *expected, const void *got, double **noise,
+                    comparison *result);
+
+/* Noise of one size relative to each slice's scale, for the caller to free (NULL: out of memory);
+ * and the largest such size of some noise. */
+double *compare_level_noise(const uc_shape *output, const double *expected, double relative);
+double compare_relative_noise(const uc_shape *output, const double *expected, const double *noise);
 
 /* got has elements of dtype. 16-bit types may be one unit of theirs off on top. */
 comparison compare_strict(const uc_shape *output, uc_dtype dtype, const double *expected,

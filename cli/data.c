@@ -53,13 +53,6 @@ const char *family_name(family f) {
     return names[f];
 }
 
-size_t shape_elems(const uc_shape *shape) {
-    size_t elems = 1;
-    for (size_t i = 0; i < shape->ndim; i++)
-        elems *= shape->dim[i];
-    return elems;
-}
-
 bool data_new(const uc_chain *chain, data *d) {
     *d = (data){.dtype = uc_chain_dtype(chain), .count = 1 + uc_chain_operand_count(chain)};
     if (d->count > DATA_MOST_TENSORS)
@@ -73,7 +66,7 @@ bool data_new(const uc_chain *chain, data *d) {
     }
     bool enough = true;
     for (size_t i = 0; i < d->count; i++) {
-        d->elems[i] = shape_elems(&d->shape[i]);
+        d->elems[i] = elems_of(&d->shape[i]);
         const size_t bytes = d->elems[i] * uc_dtype_bytes(d->dtype);
         d->tensor[i] = malloc(bytes ? bytes : 1);
         enough = enough && d->tensor[i];
@@ -117,7 +110,7 @@ static double draw(rng *r, family f, bool is_input) {
 static double scale_of(const uc_shape *shape, family f) {
     if (shape->ndim < 3 || f == FAMILY_SITE || f == FAMILY_INTEGER || f == FAMILY_CONSTANT)
         return 1;
-    return 2 / sqrt((double)shape_elems(shape) / (double)shape->dim[1]);
+    return 2 / sqrt((double)elems_of(shape) / (double)shape->dim[1]);
 }
 
 static void fill(data *d, size_t index, rng *r, family f) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tensor.h"
 #include "upconv.h"
 
 /* splitmix64: any seed will do, and it gives the same numbers everywhere. */
@@ -50,8 +51,6 @@ typedef struct data {
     size_t elems[DATA_MOST_TENSORS];
     void *tensor[DATA_MOST_TENSORS];
 } data;
-
-size_t shape_elems(const uc_shape *shape);
 
 /* Allocates, without values. False: out of memory, or more operands than DATA_MOST_TENSORS. */
 bool data_new(const uc_chain *chain, data *d);

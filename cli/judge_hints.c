@@ -156,7 +156,7 @@ static double *guess_of(const look *l, const char *text, const data *d) {
         found = operands[i];
     }
     const uc_shape shape = uc_chain_output(chain);
-    if (found && shape_elems(&shape) == l->elems && (guess = malloc(l->elems * sizeof *guess)) &&
+    if (found && elems_of(&shape) == l->elems && (guess = malloc(l->elems * sizeof *guess)) &&
         uc_chain_reference(chain, d->tensor[0], operands, guess) != UC_OK) {
         free(guess);
         guess = NULL;
@@ -348,7 +348,7 @@ static void find_hint(const look *l, char *hint, size_t bytes) {
 
 void judge_hint(const hint_facts *facts, char *hint, size_t bytes) {
     look l = {.facts = facts, .shape = uc_chain_output(facts->chain)};
-    l.elems = shape_elems(&l.shape);
+    l.elems = elems_of(&l.shape);
     const size_t slices = l.shape.dim[0] * l.shape.dim[1];
     l.positions = l.elems / slices;
     l.least_wrong = facts->with->engine.dtype == UC_F16    ? 0x1p-9

@@ -9,9 +9,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Plain arithmetic is measured on nudged data as well where that costs nothing. */
-#define NUDGED_RUNS 7
-
 const char *verdict_name(verdict v) {
     static const char *const names[] = {
         "accepted", "wrong answer",     "out of bounds", "changed its input",
@@ -62,9 +59,8 @@ static bool prepare(const judge_settings *with, const test_case *c, test *t) {
             return out_of_memory(c);
         cases_fill(with->signature, c, with->seed, round, &t->data[round]);
     }
-    t->has_arena =
-        arena_new(&t->arena, with->signature, &c->params, &t->data[0],
-                  shape_elems(&t->shape) * uc_dtype_bytes(with->engine.dtype), t->rounds);
+    t->has_arena = arena_new(&t->arena, with->signature, &c->params, &t->data[0],
+                             elems_of(&t->shape) * uc_dtype_bytes(with->engine.dtype), t->rounds);
     if (!t->has_arena)
         return out_of_memory(c);
     for (size_t round = 0; round < t->rounds; round++)
@@ -73,34 +69,15 @@ static bool prepare(const judge_settings *with, const test_case *c, test *t) {
 }
 
 /* What should have come out: only for a solution that came back, for it takes its time. */
-static bool compute_expected(const judge_settings *with, const test_case *c, test *t) {
+static bool compute_expected(const test_case *c, test *t) {
     for (size_t round = 0; round < t->rounds; round++) {
         const data *d = &t->data[round];
-        t->expected[round] = malloc((shape_elems(&t->shape) + 1) * sizeof(double));
+        t->expected[round] = malloc((elems_of(&t->shape) + 1) * sizeof(double));
         if (!t->expected[round] || uc_chain_reference(t->chain, d->tensor[0], data_operands(d),
                                                       t->expected[round]) != UC_OK)
             return out_of_memory(c);
-        t->noise[round] = compare_noise(with->signature, &c->params, d, &t->shape,
-                                        t->expected[round], c->is_default_shape ? 0 : NUDGED_RUNS);
-        if (!t->noise[round])
-            return out_of_memory(c);
     }
     return true;
-}
-
-static double relative_noise(const test *t) {
-    const size_t slices = t->shape.dim[0] * t->shape.dim[1],
-                 positions = shape_elems(&t->shape) / slices;
-    double most = 0;
-    for (size_t slice = 0; slice < slices; slice++) {
-        double scale = 0;
-        for (size_t i = slice * positions; i < (slice + 1) * positions; i++)
-            if (isfinite(t->expected[0][i]))
-                scale = fmax(scale, fabs(t->expected[0][i]));
-        if (scale > 0)
-            most = fmax(most, t->noise[0][slice] / scale);
-    }
-    return most;
 }
 
 /* ---- What happened to the process ------------------------------------------------------- */
@@ -193,28 +170,32 @@ static void check_memory(const test *t, size_t round, test_result *r) {
     }
 }
 
-static void check_values(const judge_settings *with, const test_case *c, const test *t,
-                         size_t round, test_result *r) {
+/* False: out of memory. */
+static bool check_values(const judge_settings *with, const test_case *c, test *t, size_t round,
+                         test_result *r) {
     const void *got = arena_output(&t->arena, round);
-    const comparison strict =
-        compare_strict(&t->shape, with->engine.dtype, t->expected[round], t->noise[round], got);
+    comparison strict;
+    if (!compare_fairly(with->signature, &c->params, &t->data[round], &t->shape, t->expected[round],
+                        got, &t->noise[round], &strict))
+        return out_of_memory(c);
     comparison used = strict;
     r->other_mode = strict.wrong ? VERDICT_WRONG : VERDICT_ACCEPTED;
     if (with->mode == MODE_SITE)
         used = compare_site(&t->shape, with->engine.dtype, t->expected[round], got);
     if (round == 0 || used.wrong || used.error > r->comparison.error)
         r->comparison = used;
-    if (!used.wrong && !(with->mode == MODE_SITE && strict.wrong))
-        return;
+    if (!used.wrong && !strict.wrong)
+        return true;
     judge_hint(&(hint_facts){with, c, t->chain, &t->data[round], t->expected[round], got,
                              round ? t->expected[round - 1] : NULL},
                r->hint, sizeof r->hint);
     if (!used.wrong)
-        return;
+        return true;
     r->verdict = VERDICT_WRONG;
     if (round)
         snprintf(r->detail, sizeof r->detail, "in call %zu of %zu in one process", round + 1,
                  t->rounds);
+    return true;
 }
 
 typedef struct run {
@@ -256,11 +237,12 @@ static bool examine(const judge_settings *with, const test_case *c, test *t, con
         check_memory(t, round, r);
     if (r->verdict != VERDICT_ACCEPTED)
         return true;
-    if (!compute_expected(with, c, t))
+    if (!compute_expected(c, t))
         return false;
-    r->relative_noise = relative_noise(t);
     for (size_t round = 0; round < t->rounds && r->verdict == VERDICT_ACCEPTED; round++)
-        check_values(with, c, t, round, r);
+        if (!check_values(with, c, t, round, r))
+            return false;
+    r->relative_noise = compare_relative_noise(&t->shape, t->expected[0], t->noise[0]);
     if (r->verdict == VERDICT_ACCEPTED)
         check_threads(t, it->threads, r);
     return true;

@@ -70,7 +70,7 @@ static bool looks_like_ours(stopwatch *w) {
     const double relative = dtype == UC_F16 ? 1e-2 : dtype == UC_BF16 ? 5e-2 : 1e-3;
     const double absolute = w->with->mode == MODE_SITE ? SITE_ABSOLUTE : 0;
     const size_t slices = w->shape.dim[0] * w->shape.dim[1],
-                 positions = shape_elems(&w->shape) / slices;
+                 positions = elems_of(&w->shape) / slices;
     const void *got = arena_output(&w->arena, 0);
     for (size_t n = 0; n < LOOKED_AT; n++) {
         const size_t first = rng_below(&w->rng, slices) * positions;
@@ -84,11 +84,6 @@ static bool looks_like_ours(stopwatch *w) {
             return false;
     }
     return true;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* The coefficient of variation of the faster half. */
@@ -140,16 +135,12 @@ static bool repeat(stopwatch *w, bool is_warm_up, test_result *check) {
 
 /* The last output, all of it, against the oracle. */
 static bool verify(stopwatch *w, double relative_noise, test_result *check) {
-    double *expected = malloc((shape_elems(&w->shape) + 1) * sizeof *expected);
-    const size_t slices = w->shape.dim[0] * w->shape.dim[1],
-                 positions = shape_elems(&w->shape) / slices;
-    double *noise = calloc(slices + 1, sizeof *noise);
-    bool good = expected && noise &&
-                uc_chain_reference(w->chain, w->fresh.tensor[0], data_operands(&w->fresh),
-                                   expected) == UC_OK;
+    double *expected = malloc((elems_of(&w->shape) + 1) * sizeof *expected), *noise = NULL;
+    const bool good = expected &&
+                      uc_chain_reference(w->chain, w->fresh.tensor[0], data_operands(&w->fresh),
+                                         expected) == UC_OK &&
+                      (noise = compare_level_noise(&w->shape, expected, relative_noise));
     if (good) {
-        for (size_t i = 0; i < slices * positions; i++)
-            noise[i / positions] = fmax(noise[i / positions], relative_noise * fabs(expected[i]));
         const void *got = arena_output(&w->arena, 0);
         check->comparison = w->with->mode == MODE_SITE
                                 ? compare_site(&w->shape, w->base.dtype, expected, got)
@@ -174,7 +165,7 @@ static bool prepare(stopwatch *w) {
     if (uc_operator_chain(s->slug, w->with->engine.dtype, &w->test->params, &w->chain) != UC_OK)
         return false;
     w->shape = uc_chain_output(w->chain);
-    const size_t bytes = shape_elems(&w->shape) * uc_dtype_bytes(w->with->engine.dtype);
+    const size_t bytes = elems_of(&w->shape) * uc_dtype_bytes(w->with->engine.dtype);
     if (!data_new(w->chain, &w->base) || !data_new(w->chain, &w->fresh) ||
         !(w->ours = malloc(bytes + 1)))
         return false;

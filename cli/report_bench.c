@@ -134,7 +134,7 @@ static void put_figures(FILE *out, const cJSON *first) {
              number_percent(text, exp(peak / (double)peaks)));
     }
     if (limits)
-        fact(out, "the limit of direct arithmetic, on average",
+        fact(out, "the time of direct arithmetic’s limit, on average",
              number_ratio(text, exp(over_limit / (double)limits)));
     if (peers)
         fact(out, "as fast as the best other library",

@@ -68,3 +68,8 @@ bool random_operands(const uc_chain *chain, void *operands[MOST_OPERANDS]) {
     }
     return true;
 }
+
+int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}

@@ -24,4 +24,7 @@ void *random_tensor(uc_dtype dtype, const uc_shape *shape, double scale);
  * each to be freed. False: no memory; those that are there are to be freed all the same. */
 bool random_operands(const uc_chain *chain, void *operands[MOST_OPERANDS]);
 
+/* Doubles in their order, for qsort(). */
+int by_size(const void *a, const void *b);
+
 #endif
