@@ -71,12 +71,13 @@ static const char *find_pool(const uc_chain *chain, size_t window[UC_SPACE]) {
 }
 
 /* What a block's rows of one phase may take: ops run on them where they are, in a core's L2; a pool
- * reads them once, from one end to the other, and they may be further away. */
+ * reads them once, from one end to the other, and they may be further away. Larger blocks would
+ * also be too few for many threads. */
 static size_t rows_bytes(const uc_chain *chain) {
     const size_t next = chain->conv_stage + 1;
     const bool pool =
         next < chain->stage_count && uc_ops[chain->stage[next].op].needs == UC_NEEDS_WINDOW;
-    return (size_t)(pool ? 1536 : 448) << 10;
+    return (size_t)(pool ? 1024 : 448) << 10;
 }
 
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */
@@ -254,9 +255,11 @@ uc_status uc_algorithm_choose(uc_plan *plan, uc_algorithm asked, double largest_
             return UC_NO_MEMORY;
         s->plan = plan;
         s->conv = &plan->chain.stage[plan->chain.conv_stage];
-        double cost = 0;
+        double cost = 1; /* where there is none */
         plan->why_direct = find_outputs(s, plan->outputs, &cost);
-        if (!plan->why_direct && automatic && cost > direct_cost(plan))
+        const double direct = direct_cost(plan);
+        plan->direct_by_winograd = direct / cost;
+        if (!plan->why_direct && automatic && cost > direct)
             plan->why_direct = "it would not be quicker";
         if (!plan->why_direct)
             status = keep_transforms(plan, s, largest_weight);

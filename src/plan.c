@@ -29,10 +29,8 @@ static int omp_get_max_threads(void) {
  * phase they should stay in a core's L2. */
 #define TILE_BYTES ((size_t)288 << 10)
 
-/* What a slab may take, if one row does not need more. With the buffer of one thread it should stay
- * below 8 MiB; a block of the Winograd convolution has a larger one. */
+/* What a slab may take, if one row does not need more. */
 #define SLAB_BYTES ((size_t)6 << 20)
-#define SLAB_BYTES_WINOGRAD ((size_t)4 << 20)
 
 /* What the rows of a run may take where it has a few channels: they should stay in L1. */
 #define RUN_BYTES ((size_t)24 << 10)
@@ -322,10 +320,9 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     for (size_t i = 0; i < 2; i++)
         pass->band[i] = pass->extent.size[i];
     if (pass->stages > plan->chain.conv_stage) {
-        const size_t most = plan->winograd ? SLAB_BYTES_WINOGRAD : SLAB_BYTES;
         bool fits;
         while (!(fits = plan_steps(plan, pass)) ||
-               pass->slab_elems * plan->kernels->real_bytes > most) {
+               pass->slab_elems * plan->kernels->real_bytes > SLAB_BYTES) {
             const size_t unit[2] = {plan->winograd ? pass->block[0] : 1,
                                     plan->winograd ? pass->block[1] : 1};
             const size_t i = pass->band[0] > unit[0] ? 0 : 1;
@@ -807,9 +804,12 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
     fprintf(file, "chain:     %s\n", text);
     const char *centred = plan->centred_stage ? ", weights centred" : "";
     if (plan->winograd)
-        fprintf(file, "algorithm: winograd, %zu x %zu x %zu outputs a tile and phase%s%s\n",
+        fprintf(file,
+                "algorithm: winograd, %zu x %zu x %zu outputs a tile and phase%s%s\n"
+                "rejected:  direct: its convolution should take %.2f times as long\n",
                 plan->outputs[0], plan->outputs[1], plan->outputs[2],
-                has_fractions(plan) ? ", points with fractions" : "", centred);
+                has_fractions(plan) ? ", points with fractions" : "", centred,
+                plan->direct_by_winograd);
     else
         fprintf(file, "algorithm: direct, by phases%s%s\nrejected:  winograd: %s\n",
                 plan->exact ? ", tap by tap" : "", centred, plan->why_direct);

@@ -54,8 +54,9 @@ struct uc_plan {
     const uc_kernels *kernels;
     size_t threads;
 
-    bool winograd;          /* the convolution is computed by blocks */
-    const char *why_direct; /* if not */
+    bool winograd;             /* the convolution is computed by blocks */
+    const char *why_direct;    /* if not */
+    double direct_by_winograd; /* expected time of the one by the other */
     size_t outputs[UC_SPACE];
     uc_winograd transforms[2]; /* with these outputs, and plain */
     uc_toom *tooms;            /* of both */
