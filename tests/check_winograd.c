@@ -156,9 +156,10 @@ static void check_threads(const struct scene *scene) {
         buffer_free(&outputs[i]);
 }
 
-static void check_chain(const char *text) {
+/* The first so many families. */
+static void check_chain(const char *text, size_t count) {
     static const enum family families[] = {FAMILY_NORMAL, FAMILY_INTEGER, FAMILY_NON_FINITE};
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct scene scene = scene_new(text, families[i]);
         char *says = description_of(&scene, UC_ALGORITHM_WINOGRAD);
         if (CHECK(says && strstr(says, "algorithm: winograd"), "%s: %s", text,
@@ -179,7 +180,7 @@ static void check_chain(const char *text) {
 
 static void check_chains(void) {
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
-        check_chain(chains[i]);
+        check_chain(chains[i], i % 3 ? 2 : 3); /* check_planted() has more that is not finite */
 }
 
 /* Where it can't be used: asked for, that is UC_UNSUPPORTED with the reason; else the plan is
@@ -235,7 +236,7 @@ static void check_planted(const char *text) {
     const struct extent in = problem_extent(&scene.problem, 0);
     const size_t elems = extent_elems(in), positions = extent_positions(in);
     struct rng rng = {5};
-    for (size_t i = 0; i < 24; i++) {
+    for (size_t i = 0; i < 16; i++) {
         /* The corners of the first and of the last channel, then anywhere. */
         const size_t corners[] = {0, positions - 1, in.size[2] - 1, elems - positions, elems - 1};
         const size_t at = i < 5 ? corners[i] : rng_below(&rng, elems);
@@ -355,8 +356,8 @@ static struct problem small_operator(const char *slug, bool whole) {
     const size_t pool = params.pool_kernel ? params.pool_kernel : 1;
     params.batch_size = 1;
     params.depth = 9 * pool; /* 17 outputs: three tiles of 6, where max-max-sum has them */
-    params.height = 16 * pool;
-    params.width = 24 * pool;
+    params.height = 12 * pool;
+    params.width = 18 * pool;
     struct problem problem = problem_of_operator(slug, UC_F32, &params);
     if (whole)
         return problem;
