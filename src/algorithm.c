@@ -196,6 +196,9 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     if (!plan->tooms)
         return UC_NO_MEMORY;
     plan->limit = largest / (double)s->conv->in.channels / gain;
+    plan->least = smallest * gain;
+    if (largest_weight > 0 && largest_weight < 1)
+        plan->least /= largest_weight;
     for (size_t t = 0; t < 2; t++) {
         plan->transforms[t] = (uc_winograd){
             .kernels = plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&plan->chain)};

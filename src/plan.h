@@ -60,7 +60,7 @@ struct uc_plan {
     size_t outputs[UC_SPACE];
     uc_winograd transforms[2]; /* with these outputs, and plain */
     uc_toom *tooms;            /* of both */
-    double limit;              /* inputs beyond it go to the plain one */
+    double limit, least;       /* inputs beyond or below go to the plain one */
 
     void *weights, *bias;             /* of the convolution */
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
@@ -77,7 +77,7 @@ struct uc_plan {
     /* The workspace: a buffer per thread, the slab, kept rows, a summary for every channel of every
      * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
     size_t buffer_bytes;
-    size_t slab_offset, large_offset, kept_offset;
+    size_t slab_offset, large_offset, cells_offset, kept_offset;
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;
     size_t workspace_bytes;

@@ -54,6 +54,16 @@ static unsigned char *large_of(const walk *w) {
     return (unsigned char *)w->workspace + w->plan->large_offset;
 }
 
+/* Magnitudes of a row of the slab, cell by cell of its columns. */
+static size_t cell_count(const walk *w) {
+    return (w->axis[2].in - 1) / w->plan->kernels->vector_lanes + 1;
+}
+
+static char *cells_of(const walk *w, size_t row) {
+    return w->workspace + w->plan->cells_offset +
+           row * cell_count(w) * w->plan->kernels->real_bytes;
+}
+
 static uc_summary *summaries_of(const walk *w, size_t stage) {
     return (uc_summary *)(void *)(w->workspace + w->plan->summary_offset[stage]) +
            w->item * w->plan->chain.stage[stage].in.channels;
@@ -306,7 +316,10 @@ static void split_row(const walk *w, size_t depth_index, size_t row_index) {
                                             row_index * pass->row_step + c * pass->channel_step) *
                                                bytes,
                                        pass->blocks.plane_step);
-    large_of(w)[depth_index * w->source[1].count + row_index] = !within;
+    const size_t row = depth_index * w->source[1].count + row_index;
+    large_of(w)[row] = !within;
+    plan->kernels->magnitudes(made.reals, made.lanes, conv->in.channels, conv->in.size[2],
+                              cells_of(w, row));
 }
 
 /* One row of the slab, in all channels: zeros, the columns, zeros. */
@@ -451,6 +464,9 @@ static uc_block find_block(const walk *w, size_t number) {
                       .slab = slab_of(w),
                       .zeros = slab_of(w) + w->source[0].count * pass->depth_step * bytes,
                       .large = large_of(w),
+                      .magnitudes = cells_of(w, 0),
+                      .cells = cell_count(w),
+                      .least = plan->least,
                       .source = {w->source[0].begin, w->source[1].begin},
                       .sources = {w->source[0].count, w->source[1].count},
                       .depth_step = pass->depth_step,

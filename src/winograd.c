@@ -530,8 +530,13 @@ static void fill_chunk(const chunk *c, const char *weights, size_t products, cha
     }
 }
 
-/* Whether some row that the block reads has values that only go tap by tap. */
-static bool has_large(const uc_block *block) {
+/* Rounding errors come from the largest inputs of a tile. Where those of some columns are this much
+ * larger than others nearby, outputs that they don't reach would lose digits. */
+#define UNEVEN 32
+
+/* Whether some row that the block reads has values that only go tap by tap: too large for sums at
+ * points, too small for products at them, or much larger than their neighbours. */
+static bool goes_by_taps(const uc_block *block) {
     const uc_toom *const *dim = block->winograd->dim;
     const size_t tiles[2] = {1, block->blocks->tile_rows}, first[2] = {block->depth, block->height};
     size_t begin[2], end[2];
@@ -543,11 +548,21 @@ static bool has_large(const uc_block *block) {
         begin[i] = low > 0 ? (size_t)low : 0;
         end[i] = high < 0 ? 0 : (size_t)(high < most ? high : most);
     }
+    double most = 0, least = INFINITY;
     for (size_t d = begin[0]; d < end[0]; d++)
-        for (size_t h = begin[1]; h < end[1]; h++)
-            if (block->large[d * block->sources[1] + h])
+        for (size_t h = begin[1]; h < end[1]; h++) {
+            const size_t row = d * block->sources[1] + h;
+            if (block->large[row])
                 return true;
-    return false;
+            for (size_t i = row * block->cells; i < (row + 1) * block->cells; i++) {
+                const double cell = block->winograd->kernels->real_bytes == sizeof(double)
+                                        ? ((const double *)block->magnitudes)[i]
+                                        : ((const float *)block->magnitudes)[i];
+                most = cell > most ? cell : most;
+                least = cell < least ? cell : least;
+            }
+        }
+    return most > UNEVEN * least || (most > 0 && most < block->least);
 }
 
 /* Output (d, h) of every tile of a row of tiles, tap by tap. */
@@ -655,7 +670,7 @@ void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, voi
         c.by_point[i] = at;
         at += sizes.by_point[i] * bytes;
     }
-    if (has_large(block)) {
+    if (goes_by_taps(block)) {
         fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
         return;
     }

@@ -62,7 +62,10 @@ typedef struct uc_block {
     const uc_blocks *blocks;
     const void *slab, *zeros;
     const unsigned char *large; /* whether a row of the slab has values for `plain` alone */
-    ptrdiff_t source[2];        /* of the slab's first depth and height */
+    const void *magnitudes;     /* of its rows, `cells` of each */
+    size_t cells;
+    double least;        /* where all are smaller, products would be denormals */
+    ptrdiff_t source[2]; /* of the slab's first depth and height */
     size_t sources[2], depth_step, row_step, channel_step;
     size_t depth, height; /* the block's first tile */
     size_t first_panel, panels;

@@ -139,6 +139,10 @@ typedef struct uc_kernels {
     bool (*split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, double limit,
                   void *to, size_t plane_step);
 
+    /* The largest magnitude, or NaN if there is one, of each vector of columns in all channels. */
+    void (*magnitudes)(const void *reals, size_t step, size_t channels, size_t columns,
+                       void *cells);
+
     /* ELEMENT, CHANNEL and EVERYTHING ops: in place, but sum_channel leaves one channel. */
     void (*finish[UC_OP_COUNT])(const uc_finish *finish, const uc_rows *rows);
 

@@ -138,6 +138,7 @@ const uc_kernels TABLE = {
     .interpolate = NAME(interpolate),
     .multiply = NAME(multiply),
     .split = NAME(split),
+    .magnitudes = NAME(magnitudes),
     .finish =
         {
 #define OP(name, needs, arguments) FINISH_##needs(name),

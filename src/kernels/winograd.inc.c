@@ -270,3 +270,32 @@ static bool NAME(split)(const void *columns, size_t count, ptrdiff_t first, size
     }
     return NAME(all_within)(from, count, (REAL)limit);
 }
+
+/* Bits of a magnitude, which are ordered like it, NaN behind infinity. */
+static void NAME(magnitudes)(const void *reals, size_t step, size_t channels, size_t columns,
+                             void *cells) {
+    const REAL *from = reals;
+    REAL *to = cells;
+    for (size_t i = 0; i < columns; i += LANES) {
+        INTEGER largest = 0, each[LANES] = {0};
+        if (i + LANES <= columns) {
+            ivec most = {0};
+            for (size_t c = 0; c < channels; c++) {
+                const ivec bits = (ivec)absolute(load_vector(from + c * step + i));
+                const ivec larger = bits > most;
+                most = (bits & larger) | (most & ~larger);
+            }
+            memcpy(each, &most, sizeof each);
+        }
+        for (size_t c = 0; i + LANES > columns && c < channels; c++)
+            for (size_t k = i; k < columns; k++) {
+                INTEGER bits;
+                memcpy(&bits, from + c * step + k, sizeof bits);
+                bits &= INTEGER_MAX;
+                each[k - i] = bits > each[k - i] ? bits : each[k - i];
+            }
+        for (size_t k = 0; k < LANES; k++)
+            largest = each[k] > largest ? each[k] : largest;
+        memcpy(to++, &largest, sizeof largest);
+    }
+}
