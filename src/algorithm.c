@@ -23,9 +23,6 @@
 /* With fewer input channels, products are too short to be worth transforms. */
 #define LEAST_CHANNELS 8
 
-/* A multiply-add of the direct convolution beside one of winograd.c's, with a margin. */
-#define DIRECT_PRODUCT 1.0
-
 /* What the transformed weights may take. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
 
@@ -223,8 +220,7 @@ static double direct_cost(const uc_plan *plan) {
                  lanes = ceil((double)conv->out.size[2] / (double)axis.stride),
                  whole = ceil(lanes / vector) * vector,
                  joined = fmax(lanes, (double)(axis.in + (axis.kernel - 1) / axis.stride));
-    return DIRECT_PRODUCT * uc_chain_flops(&plan->chain) / 2 / batch_size / vector *
-           fmin(whole, joined) / lanes;
+    return uc_chain_flops(&plan->chain) / 2 / batch_size / vector * fmin(whole, joined) / lanes;
 }
 
 /* Whether something behind the convolution needs all of space: its rows are made a few channels at

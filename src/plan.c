@@ -530,7 +530,6 @@ static uc_status plan_workspace(uc_plan *plan) {
     fits = fits && uc_size_mul(&plan->buffer_bytes, bytes) && uc_size_align(&plan->buffer_bytes) &&
            take(&total, &buffers, plan->threads, plan->buffer_bytes) &&
            take(&total, &plan->slab_offset, slab, bytes) &&
-           take(&total, &plan->large_offset, plan->winograd ? slab_rows : 0, 1) &&
            take(&total, &plan->cells_offset, plan->winograd ? slab_rows * cells : 0, bytes) &&
            take(&total, &plan->kept_offset, kept, bytes);
     for (size_t s = 0; s < chain->stage_count; s++)

@@ -77,7 +77,7 @@ struct uc_plan {
     /* The workspace: a buffer per thread, the slab, kept rows, a summary for every channel of every
      * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
     size_t buffer_bytes;
-    size_t slab_offset, large_offset, cells_offset, kept_offset;
+    size_t slab_offset, cells_offset, kept_offset;
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;
     size_t workspace_bytes;

@@ -49,11 +49,6 @@ static char *slab_of(const walk *w) {
     return w->workspace + w->plan->slab_offset;
 }
 
-/* Whether a row of the slab has values that only go tap by tap. */
-static unsigned char *large_of(const walk *w) {
-    return (unsigned char *)w->workspace + w->plan->large_offset;
-}
-
 /* Magnitudes of a row of the slab, cell by cell of its columns. */
 static size_t cell_count(const walk *w) {
     return (w->axis[2].in - 1) / w->plan->kernels->vector_lanes + 1;
@@ -295,7 +290,7 @@ static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t heig
 
 /* ---- The slab ---- */
 
-/* One row of the slab in planes, and whether some value is too large for sums at points. */
+/* One row of the slab in planes, and how large its values are. */
 static void split_row(const walk *w, size_t depth_index, size_t row_index) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
@@ -307,17 +302,14 @@ static void split_row(const walk *w, size_t depth_index, size_t row_index) {
     const uc_rows made = borrow ? borrow_rows(w, depth, height, 1, 1)
                                 : make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
     const uc_toom *width = plan->transforms[0].dim[2];
-    bool within = true;
     for (size_t c = 0; c < conv->in.channels; c++)
-        within &= plan->kernels->split((const char *)made.reals + c * made.lanes * bytes,
-                                       conv->in.size[2], width->first, width->outputs, plan->limit,
-                                       slab_of(w) +
-                                           (depth_index * pass->depth_step +
-                                            row_index * pass->row_step + c * pass->channel_step) *
-                                               bytes,
-                                       pass->blocks.plane_step);
+        plan->kernels->split((const char *)made.reals + c * made.lanes * bytes, conv->in.size[2],
+                             width->first, width->outputs,
+                             slab_of(w) + (depth_index * pass->depth_step +
+                                           row_index * pass->row_step + c * pass->channel_step) *
+                                              bytes,
+                             pass->blocks.plane_step);
     const size_t row = depth_index * w->source[1].count + row_index;
-    large_of(w)[row] = !within;
     plan->kernels->magnitudes(made.reals, made.lanes, conv->in.channels, conv->in.size[2],
                               cells_of(w, row));
 }
@@ -463,9 +455,9 @@ static uc_block find_block(const walk *w, size_t number) {
                       .blocks = &pass->blocks,
                       .slab = slab_of(w),
                       .zeros = slab_of(w) + w->source[0].count * pass->depth_step * bytes,
-                      .large = large_of(w),
                       .magnitudes = cells_of(w, 0),
                       .cells = cell_count(w),
+                      .limit = plan->limit,
                       .least = plan->least,
                       .source = {w->source[0].begin, w->source[1].begin},
                       .sources = {w->source[0].count, w->source[1].count},

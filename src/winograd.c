@@ -177,7 +177,7 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     const uc_toom *const *dim = w->dim;
     scratch s;
     s.inputs = most_panels(w) * in_channels * b->stride;
-    s.by_height = in_channels * dim[2]->outputs * b->span;
+    s.by_height = in_channels * dim[2]->outputs * b->plane_step;
     s.by_depth = s.by_height * (dim[1]->window + 1);
     const size_t values = panel * b->chunk;
     s.by_point[2] = UC_TOOM_POINTS * values;
@@ -233,7 +233,7 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     const size_t pairs = CHUNK_BYTES / bytes / panels / in_channels / (2 * vector);
     b->chunk = (pairs ? pairs : 1) * 2 * vector;
     b->chunk = b->chunk < b->used ? b->chunk : b->used;
-    b->span = b->plane_step = round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
+    b->plane_step = round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
     b->scratch_elems = scratch_of(w, b).total;
 }
 
@@ -318,7 +318,7 @@ static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size
  * it is, otherwise the sum goes `to` somewhere. */
 static planes combine_rows(const chunk *c, const uc_terms *terms, const planes *rows, char *to) {
     const uc_winograd *w = c->block->winograd;
-    uc_combine sum = {.out = to, .lanes = c->block->blocks->span};
+    uc_combine sum = {.out = to, .lanes = c->block->blocks->plane_step};
     planes only = {0};
     for (size_t t = 0; t < terms->count; t++) {
         const planes *row = &rows[terms->index[t]];
@@ -345,7 +345,7 @@ static void combine_tile_row(const chunk *c, size_t tile_row) {
     const uc_blocks *blocks = c->block->blocks;
     const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
                  outputs = dim[2]->outputs, lane = tile_row * blocks->tiles[2];
-    const size_t by_height_bytes = in_channels * outputs * blocks->span * bytes;
+    const size_t by_height_bytes = in_channels * outputs * blocks->plane_step * bytes;
     char *to = c->inputs + lane * bytes;
     for (size_t a = 0; a < c->depth->rows; a++) {
         planes along_height[UC_TOOM_ROWS];
@@ -552,12 +552,12 @@ static bool goes_by_taps(const uc_block *block) {
     for (size_t d = begin[0]; d < end[0]; d++)
         for (size_t h = begin[1]; h < end[1]; h++) {
             const size_t row = d * block->sources[1] + h;
-            if (block->large[row])
-                return true;
             for (size_t i = row * block->cells; i < (row + 1) * block->cells; i++) {
                 const double cell = block->winograd->kernels->real_bytes == sizeof(double)
                                         ? ((const double *)block->magnitudes)[i]
                                         : ((const float *)block->magnitudes)[i];
+                if (!(cell <= block->limit)) /* or it is NaN */
+                    return true;
                 most = cell > most ? cell : most;
                 least = cell < least ? cell : least;
             }

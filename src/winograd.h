@@ -41,7 +41,7 @@ typedef struct uc_blocks {
     size_t used, lanes;       /* of a row set: whole vectors; lanes: with room for a last vector */
     size_t chunk;             /* lanes of a chunk at most */
     size_t stride;            /* from one row of combined inputs to the next */
-    size_t span, plane_step;  /* of the slab: lanes of a plane, and from one plane to the next */
+    size_t plane_step;        /* of the slab: lanes of a plane */
     size_t rows_bytes, input_bytes; /* of a block's rows of one phase, and of its combined inputs */
     size_t scratch_elems;
 } uc_blocks;
@@ -61,10 +61,9 @@ typedef struct uc_block {
     const uc_winograd *winograd, *plain; /* plain: one output a tile, no points */
     const uc_blocks *blocks;
     const void *slab, *zeros;
-    const unsigned char *large; /* whether a row of the slab has values for `plain` alone */
-    const void *magnitudes;     /* of its rows, `cells` of each */
+    const void *magnitudes; /* of the slab's rows, `cells` of each */
     size_t cells;
-    double least;        /* where all are smaller, products would be denormals */
+    double limit, least; /* of them, beyond and below which sums or products spoil values */
     ptrdiff_t source[2]; /* of the slab's first depth and height */
     size_t sources[2], depth_step, row_step, channel_step;
     size_t depth, height; /* the block's first tile */

@@ -409,10 +409,8 @@ static void check_split(const uc_kernels *kernels, struct rng *rng, size_t count
                   to = reals_new(kernels, planes * plane_step, random_guard(rng));
     reals_fill(kernels, &columns, rng, VALUES_NORMAL, 1);
     reals_fill(kernels, &to, rng, VALUES_ODD, 1);
-    const double limit = 8; /* normal values are within 6 */
     real_set(kernels, columns.data, rng_below(rng, count), planted);
-    const bool within =
-        kernels->split(columns.data, count, first, planes, limit, to.data, plane_step);
+    kernels->split(columns.data, count, first, planes, to.data, plane_step);
 
     size_t wrong = 0;
     for (size_t p = 0; p < planes; p++)
@@ -426,12 +424,40 @@ static void check_split(const uc_kernels *kernels, struct rng *rng, size_t count
         }
     CHECK(wrong == 0, "%s: split %zu columns from %td into %zu planes: %zu wrong", kernels->name,
           count, first, planes, wrong);
-    CHECK(within == (fabs(planted) <= limit), "%s: split %zu columns with %g: within is %d",
-          kernels->name, count, planted, within);
     CHECK(buffer_intact(&columns) && buffer_intact(&to),
           "%s: split %zu columns from %td into %zu planes: written outside", kernels->name, count,
           first, planes);
     buffer_free(&columns);
+    buffer_free(&to);
+}
+
+/* The largest of every vector of columns in all channels; a NaN is larger than all. */
+static void check_magnitudes(const uc_kernels *kernels, struct rng *rng, size_t columns,
+                             double planted) {
+    const size_t channels = 1 + rng_below(rng, 5), step = columns + rng_below(rng, 5),
+                 vector = kernels->vector_lanes, cells = (columns - 1) / vector + 1;
+    struct buffer from = reals_new(kernels, (channels - 1) * step + columns, random_guard(rng)),
+                  to = reals_new(kernels, cells, random_guard(rng));
+    reals_fill(kernels, &from, rng, VALUES_NORMAL, 1);
+    real_set(kernels, from.data, rng_below(rng, channels) * step + rng_below(rng, columns),
+             planted);
+    kernels->magnitudes(from.data, step, channels, columns, to.data);
+
+    for (size_t i = 0; i < cells; i++) {
+        double expected = 0;
+        for (size_t c = 0; c < channels; c++)
+            for (size_t k = i * vector; k < (i + 1) * vector && k < columns; k++) {
+                const double value = fabs(real_get(kernels, from.data, c * step + k));
+                expected = isnan(value) || value > expected ? value : expected;
+            }
+        const double got = real_get(kernels, to.data, i);
+        CHECK(isnan(expected) ? isnan(got) : got == expected,
+              "%s: magnitudes of %zu channels, %zu columns with %g: cell %zu is %g, not %g",
+              kernels->name, channels, columns, planted, i, got, expected);
+    }
+    CHECK(buffer_intact(&from) && buffer_intact(&to), "%s: magnitudes: written outside",
+          kernels->name);
+    buffer_free(&from);
     buffer_free(&to);
 }
 
@@ -486,9 +512,11 @@ static void check_splits(const uc_kernels *kernels, struct rng *rng) {
         0, 8, -8, 8.5, -8.5, (double)NAN, (double)INFINITY, -(double)INFINITY};
     for (size_t planes = 1; planes <= UC_TOOM_OUTPUTS; planes++)
         for (size_t count = 1; count < 6 * kernels->vector_lanes + 3; count++)
-            for (size_t again = 0; again < 3; again++)
-                check_split(kernels, rng, count, planes,
-                            planted[rng_below(rng, sizeof planted / sizeof *planted)]);
+            for (size_t again = 0; again < 3; again++) {
+                const double odd = planted[rng_below(rng, sizeof planted / sizeof *planted)];
+                check_split(kernels, rng, count, planes, odd);
+                check_magnitudes(kernels, rng, count, odd);
+            }
 }
 
 static void check_table(const uc_kernels *kernels) {

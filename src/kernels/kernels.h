@@ -131,13 +131,12 @@ typedef struct uc_kernels {
     void (*conv_exact)(const uc_conv_run *run);
 
     /* The Winograd convolution. split: columns from `first` on, zeros where there are none, to
-     * planes of every so-many-th: lane j of plane p is column first + j * planes + p. Whether none
-     * is NaN or larger than the limit. */
+     * planes of every so-many-th: lane j of plane p is column first + j * planes + p. */
     void (*combine)(const uc_combine *combine);
     void (*interpolate)(const uc_interpolate *interpolate);
     void (*multiply)(const uc_multiply *multiply);
-    bool (*split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, double limit,
-                  void *to, size_t plane_step);
+    void (*split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,
+                  size_t plane_step);
 
     /* The largest magnitude, or NaN if there is one, of each vector of columns in all channels. */
     void (*magnitudes)(const void *reals, size_t step, size_t channels, size_t columns,

@@ -237,20 +237,8 @@ static void NAME(multiply)(const uc_multiply *multiply) {
     by_rows[multiply->rows - 1](multiply);
 }
 
-/* Whether none is NaN or larger than the limit. */
-INLINE bool NAME(all_within)(const REAL *reals, size_t count, REAL limit) {
-    ivec outside = {0};
-    bool within = true;
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        outside |= ~(absolute(load_vector(reals + i)) <= limit);
-    for (; i < count; i++)
-        within &= reals[i] <= limit && reals[i] >= -limit;
-    return within && NAME(none)(outside);
-}
-
-static bool NAME(split)(const void *columns, size_t count, ptrdiff_t first, size_t planes,
-                        double limit, void *to, size_t plane_step) {
+static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,
+                        size_t plane_step) {
     const REAL *from = columns;
     const size_t past = first < 0 ? (size_t)-first : 0, skipped = first > 0 ? (size_t)first : 0;
     for (size_t p = 0; p < planes; p++) {
@@ -268,7 +256,6 @@ static bool NAME(split)(const void *columns, size_t count, ptrdiff_t first, size
         for (; j < plane_step; j++)
             plane[j] = 0;
     }
-    return NAME(all_within)(from, count, (REAL)limit);
 }
 
 /* Bits of a magnitude, which are ordered like it, NaN behind infinity. */
