@@ -131,6 +131,13 @@ look page.html 1280 --blink-settings=preferredColorScheme=0
 is dark true
 is seen 15
 
+# Files in deep folders, and long titles, don't push a phone's page wide.
+long=$(printf 'a_rather_long_name_%s_' 1 2 3 4 5)
+cp "$data/bench.json" "$long.json"
+upconv 0 report "$long.json" "$data/judge.json" -o long.html --title "$long"
+look long.html 360
+is overflow false
+
 # Names that try to be markup stay names.
 upconv 0 report "$data/evil.json" -o evil.html
 ! grep -q '<script' evil.html || fail "a script came through"
