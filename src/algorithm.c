@@ -20,6 +20,11 @@
 /* Sums at points are rounded on the way in and out too: as if they had this many products more. */
 #define ROUNDINGS 3
 
+/* Long sums of products are made of parts: of this many, or where rounding errors matter more of
+ * fewer, which takes longer. */
+#define PART 32
+#define SHORT_PART 16
+
 /* With fewer input channels, products are too short to be worth transforms. */
 #define LEAST_CHANNELS 8
 
@@ -102,8 +107,14 @@ static double relative_error(const search *s, const uc_winograd *w) {
         taps *= (double)s->conv->conv.kernel[i] / (double)s->conv->conv.stride[i];
     }
     const double in_channels = (double)s->conv->in.channels;
-    return error * (fmin(in_channels, UC_POINT_PRODUCTS) / 2 + ROUNDINGS) /
+    return error * (fmin(in_channels, (double)w->part) / 2 + ROUNDINGS) /
            (in_channels * taps / 2 + 1);
+}
+
+static void choose_part(const search *s, uc_winograd *w) {
+    w->part = PART;
+    if (relative_error(s, w) > MOST_ERROR)
+        w->part = SHORT_PART;
 }
 
 /* How far a number of outputs came before something was in the way. */
@@ -127,6 +138,7 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
     if (!fewer)
         return "no dimension has phases of 2 or 3 taps";
     *at = AT_ERROR;
+    choose_part(s, w);
     if (relative_error(s, w) > MOST_ERROR)
         return "rounding errors would grow too much";
     *at = AT_SIZE;
@@ -204,6 +216,7 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
             *toom = s->toom[i][t ? 0 : plan->outputs[i] - 1];
             plan->transforms[t].dim[i] = toom;
         }
+        choose_part(s, &plan->transforms[t]);
     }
     if (largest_weight > 1) /* weights below 1 don't make the combined inputs smaller */
         plan->limit /= largest_weight;

@@ -549,7 +549,8 @@ static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, 
 static void make_block(const walk *w, size_t number) {
     const uc_chain *chain = &w->plan->chain;
     const uc_pass *pass = w->pass;
-    const uc_block block = find_block(w, number);
+    uc_block block = find_block(w, number);
+    uc_winograd_combine(&block);
     const size_t sets =
         w->plan->outputs[0] * w->plan->outputs[1] * w->axis[0].stride * w->axis[1].stride;
     const size_t made = uc_plan_made_by(chain, pass->stages), conv = chain->conv_stage + 1;

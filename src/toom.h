@@ -12,7 +12,6 @@
 #include "phase.h"
 
 #define UC_TOOM_OUTPUTS 3
-#define UC_TOOM_POINTS 5
 #define UC_TOOM_TAPS 8
 #define UC_TOOM_STRIDE 4
 #define UC_TOOM_ROWS (UC_TOOM_STRIDE * UC_TOOM_POINTS + UC_TOOM_TAPS)

@@ -153,39 +153,37 @@ static size_t round_up(size_t count, size_t multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-/* Rows of combined inputs that the largest (d, h) phase reads. */
-static size_t most_panels(const uc_winograd *w) {
-    size_t panels = w->dim[2]->rows;
+/* Rows of combined inputs, of all phases; and of the (d, h) phase that reads the most of them. */
+static size_t input_rows(const uc_winograd *w) {
+    return w->dim[0]->rows * w->dim[1]->rows * w->dim[2]->rows;
+}
+
+static size_t phase_rows(const uc_winograd *w) {
+    size_t rows = w->dim[2]->rows;
     for (size_t i = 0; i < 2; i++) {
         size_t most = 0;
         for (size_t e = 0; e < w->dim[i]->stride; e++)
             most = w->dim[i]->phase[e].rows > most ? w->dim[i]->phase[e].rows : most;
-        panels *= most;
+        rows *= most;
     }
-    return panels;
+    return rows;
 }
 
-/* Reals of a chunk's buffers, in the order in which scratch_of() hands them out. */
+/* Reals of a block's buffers, in the order in which chunk_of() hands them out. */
 typedef struct scratch {
     size_t inputs, by_depth, by_height; /* combined inputs; on the way, along depth and height */
-    size_t by_point[UC_SPACE];          /* products, and combined along width and height */
+    size_t products;
     size_t total;
 } scratch;
 
 static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
-    const size_t in_channels = w->conv->in.channels, panel = w->kernels->panel;
-    const uc_toom *const *dim = w->dim;
+    const size_t outputs[UC_SPACE] = {w->dim[0]->outputs, w->dim[1]->outputs, w->dim[2]->outputs};
     scratch s;
-    s.inputs = most_panels(w) * in_channels * b->stride;
-    s.by_height = in_channels * dim[2]->outputs * b->plane_step;
-    s.by_depth = s.by_height * (dim[1]->window + 1);
-    const size_t values = panel * b->chunk;
-    s.by_point[2] = UC_TOOM_POINTS * values;
-    s.by_point[1] = UC_TOOM_POINTS * dim[2]->outputs * values;
-    s.by_point[0] = UC_TOOM_POINTS * dim[1]->outputs * dim[2]->outputs * values;
-    s.total = s.inputs + s.by_depth + s.by_height;
-    for (size_t i = 0; i < UC_SPACE; i++)
-        s.total += s.by_point[i];
+    s.inputs = input_rows(w) * w->conv->in.channels * b->stride;
+    s.by_height = w->conv->in.channels * outputs[2] * b->plane_step;
+    s.by_depth = s.by_height * (w->dim[1]->window + 1);
+    s.products = UC_TOOM_SCRATCH(w->kernels->panel, 2 * w->kernels->vector_lanes, outputs);
+    s.total = s.inputs + s.by_depth + s.by_height + s.products;
     return s;
 }
 
@@ -198,14 +196,14 @@ static double lanes_cost(size_t lanes, size_t vector) {
 
 void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
     const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
-                 in_channels = w->conv->in.channels, panels = most_panels(w);
+                 in_channels = w->conv->in.channels;
     for (size_t i = 0; i < UC_SPACE; i++)
         b->tiles[i] = (space[i] - 1) / uc_toom_tile(w->dim[i]) + 1;
     const size_t row = round_up(b->tiles[2], vector);
     /* Narrow rows share vectors, as many as waste the fewest lanes. */
     const size_t lane_rows = w->dim[0]->outputs * w->dim[1]->outputs * uc_toom_tile(w->dim[2]) *
                              w->conv->out.channels * bytes,
-                 lane_inputs = panels * in_channels * bytes;
+                 lane_inputs = input_rows(w) * in_channels * bytes;
     b->tile_rows = 1;
     double best = INFINITY;
     for (size_t rows = 1; rows <= b->tiles[1]; rows++) {
@@ -230,7 +228,7 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
         b->stride += line;
     b->rows_bytes = b->lanes * lane_rows;
     b->input_bytes = b->stride * lane_inputs;
-    const size_t pairs = CHUNK_BYTES / bytes / panels / in_channels / (2 * vector);
+    const size_t pairs = CHUNK_BYTES / bytes / phase_rows(w) / in_channels / (2 * vector);
     b->chunk = (pairs ? pairs : 1) * 2 * vector;
     b->chunk = b->chunk < b->used ? b->chunk : b->used;
     b->plane_step = round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
@@ -284,9 +282,8 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
 /* A chunk of a block's lanes. */
 typedef struct chunk {
     const uc_block *block;
-    const uc_toom_phase *depth, *height; /* the phase that is filled */
     size_t first, lanes;
-    char *inputs, *by_depth, *by_height, *by_point[UC_SPACE];
+    char *inputs, *by_depth, *by_height, *products;
 } chunk;
 
 /* Rows of inputs in planes: from one channel to the next, and from one plane to the next. */
@@ -347,18 +344,17 @@ static void combine_tile_row(const chunk *c, size_t tile_row) {
                  outputs = dim[2]->outputs, lane = tile_row * blocks->tiles[2];
     const size_t by_height_bytes = in_channels * outputs * blocks->plane_step * bytes;
     char *to = c->inputs + lane * bytes;
-    for (size_t a = 0; a < c->depth->rows; a++) {
+    for (size_t a = 0; a < dim[0]->rows; a++) {
         planes along_height[UC_TOOM_ROWS];
         for (size_t h = 0; h < dim[1]->window; h++) {
             planes along_depth[UC_TOOM_ROWS];
             for (size_t d = 0; d < dim[0]->window; d++)
                 along_depth[d] = slab_row(c, d, h, tile_row);
-            along_height[h] = combine_rows(c, &dim[0]->row[c->depth->row[a]], along_depth,
-                                           c->by_depth + h * by_height_bytes);
+            along_height[h] =
+                combine_rows(c, &dim[0]->row[a], along_depth, c->by_depth + h * by_height_bytes);
         }
-        for (size_t b = 0; b < c->height->rows; b++) {
-            const planes rows =
-                combine_rows(c, &dim[1]->row[c->height->row[b]], along_height, c->by_height);
+        for (size_t b = 0; b < dim[1]->rows; b++) {
+            const planes rows = combine_rows(c, &dim[1]->row[b], along_height, c->by_height);
             for (size_t r = 0; r < dim[2]->rows; r++) {
                 const uc_terms *terms = &dim[2]->row[r];
                 uc_combine sum = {.terms = rows.at ? terms->count : 0,
@@ -379,154 +375,83 @@ static void combine_tile_row(const chunk *c, size_t tile_row) {
     }
 }
 
-/* Some outputs of the block for a panel of channels: where they go, and which they are. */
-typedef struct target {
-    char *rows; /* of the panel's first channel, at the chunk's first lane */
-    size_t row_set, channel, channels;
-    size_t phase; /* along the width */
-} target;
+/* The largest number of products that one output of a dimension, or one tile, can have. */
+#define MOST_READS (UC_TOOM_TAPS * UC_TOOM_TAPS * UC_TOOM_TAPS)
 
-/* From points along a dimension to outputs (d, h, w), that dimension's being all of them, with the
- * bias and into place. */
-static void store_outputs(const chunk *c, const target *to, size_t dimension,
-                          const uc_toom_phase *phase, const char *from, size_t step,
-                          const size_t output[UC_SPACE]) {
-    const uc_winograd *w = c->block->winograd;
-    const uc_toom *const *dim = w->dim;
-    const size_t bytes = w->kernels->real_bytes, lanes = c->block->blocks->lanes;
-    w->kernels->interpolate(&(uc_interpolate){
-        .points = phase ? phase->kind : UC_POINTS_PLAIN,
-        .outputs = phase ? dim[dimension]->outputs : 1,
-        .in = from,
-        .in_point = step,
-        .in_step = c->lanes,
-        .out = to->rows + ((output[0] * dim[1]->outputs + output[1]) * to->row_set +
-                           (output[2] * dim[2]->stride + to->phase) * lanes) *
-                              bytes,
-        .out_output = to->row_set * (dimension == 0 ? dim[1]->outputs : 1),
-        .out_step = uc_toom_tile(dim[2]) * lanes,
-        .count = to->channels,
-        .lanes = c->lanes,
-        .bias = (const char *)w->bias + to->channel * bytes});
-}
-
-/* The same with outputs beside each other, `count` reals each. */
-static uc_interpolate along(const uc_toom *dim, const uc_toom_phase *phase, const char *in,
-                            size_t count) {
-    return (uc_interpolate){.points = phase->kind,
-                            .outputs = dim->outputs,
-                            .in = in,
-                            .in_point = count,
-                            .out_output = count,
-                            .count = 1,
-                            .lanes = count};
-}
-
-/* The combined inputs of a row of them: from its first one on. */
-static size_t input_row(const chunk *c, size_t depth_row, size_t height_row) {
-    const uc_winograd *w = c->block->winograd;
-    return (depth_row * c->height->rows + height_row) * w->dim[2]->rows * w->conv->in.channels *
-           c->block->blocks->stride;
-}
-
-/* What the segments of a row of points read, from the first segment's row on. */
-static void find_panels(const chunk *c, size_t d, size_t h, const uc_toom_phase *width,
-                        size_t *panel) {
-    const uc_winograd *w = c->block->winograd;
-    const size_t first = input_row(c, c->depth->read[d][0], c->height->read[h][0]);
-    for (size_t p = 0; p < width->points; p++)
-        for (size_t i = 0; i < c->depth->segments; i++)
-            for (size_t j = 0; j < c->height->segments; j++)
-                for (size_t k = 0; k < width->segments; k++)
-                    *panel++ = input_row(c, c->depth->read[d][i], c->height->read[h][j]) - first +
-                               width->row[width->read[p][k]] * w->conv->in.channels *
-                                   c->block->blocks->stride;
-}
-
-/* The products of one phase along the width for a panel, and the outputs they make: along the width
- * after each row of points, along the height after each plane of them, along the depth at the end.
- */
-static void fill_panel(const chunk *c, const target *to, const char *weights) {
-    const uc_winograd *w = c->block->winograd;
-    const uc_toom *const *dim = w->dim;
-    const uc_toom_phase *width = &dim[2]->phase[to->phase];
-    const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels;
-    const size_t values = to->channels * c->lanes, row = dim[2]->outputs * values,
-                 plane = dim[1]->outputs * row;
-    const size_t segments = c->depth->segments * c->height->segments * width->segments;
-    size_t panel[UC_TOOM_POINTS * UC_TOOM_TAPS * UC_TOOM_TAPS * UC_TOOM_TAPS];
-    const bool plain_depth = c->depth->kind == UC_POINTS_PLAIN;
-    /* Made once: this loop is the heart. */
-    uc_multiply multiply = {.v_step = c->block->blocks->stride,
-                            .u = weights,
-                            .m = c->by_point[2],
-                            .panel = panel,
-                            .points = width->points,
-                            .segments = segments,
-                            .in_channels = in_channels,
-                            .rows = to->channels,
-                            .lanes = c->lanes};
-    uc_interpolate along_width = along(dim[2], width, c->by_point[2], values),
-                   along_height = along(dim[1], c->height, c->by_point[1], row);
-    const bool plain_width = width->kind == UC_POINTS_PLAIN,
-               plain_height = c->height->kind == UC_POINTS_PLAIN;
-    for (size_t d = 0; d < c->depth->points; d++) {
-        char *by_depth = c->by_point[0] + d * plane * bytes;
-        for (size_t h = 0; h < c->height->points; h++) {
-            /* Relative to its first row, all rows of points read the same if they have one segment
-             * each. */
-            if (d + h == 0 || segments > 1)
-                find_panels(c, d, h, width, panel);
-            /* Products that are outputs already go where those belong. */
-            char *by_height = (plain_height ? by_depth : c->by_point[1]) + h * row * bytes;
-            multiply.v =
-                c->inputs +
-                (input_row(c, c->depth->read[d][0], c->height->read[h][0]) + c->first) * bytes;
-            multiply.m = plain_width ? by_height : c->by_point[2];
-            w->kernels->multiply(&multiply);
-            multiply.u = (const char *)multiply.u +
-                         width->points * segments * in_channels * to->channels * bytes;
-            along_width.out = by_height;
-            if (!plain_width)
-                w->kernels->interpolate(&along_width);
-        }
-        along_height.out = by_depth;
-        if (!plain_height && !plain_depth)
-            w->kernels->interpolate(&along_height);
-        for (size_t k = 0; plain_depth && k < dim[2]->outputs; k++)
-            store_outputs(c, to, 1, c->height,
-                          (plain_height ? by_depth : c->by_point[1]) + k * values * bytes, row,
-                          (const size_t[]){d, 0, k});
+/* What all panels of channels have in common for one phase along the width. */
+static uc_toom_run run_of(const chunk *c, const uc_winograd *w, const uc_toom_phase *const phase[],
+                          const size_t *read, size_t row_set) {
+    const uc_toom *const *dim = c->block->winograd->dim;
+    const size_t lanes = c->block->blocks->lanes;
+    uc_toom_run run = {.segments = 1,
+                       .in_channels = w->conv->in.channels,
+                       .part = w->part,
+                       .read = read,
+                       .lanes = c->lanes,
+                       .scratch = c->products,
+                       .out_output = {dim[1]->outputs * row_set, row_set, dim[2]->stride * lanes},
+                       .out_channel = uc_toom_tile(dim[2]) * lanes};
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        run.kind[i] = phase[i]->kind;
+        run.points[i] = phase[i]->points;
+        run.outputs[i] = w->dim[i]->outputs;
+        run.segments *= phase[i]->segments;
     }
-    for (size_t i = 0; !plain_depth && i < dim[1]->outputs * dim[2]->outputs; i++)
-        store_outputs(c, to, 0, c->depth, c->by_point[0] + i * values * bytes, plane,
-                      (const size_t[]){0, i / dim[2]->outputs, i % dim[2]->outputs});
+    return run;
 }
 
-/* Calls fill_panel() for every panel and phase along the width. */
-static void fill_chunk(const chunk *c, const char *weights, size_t products, char *rows,
-                       size_t row_set) {
+/* Runs every panel of channels of the block. `rows` are those of its first channel at the chunk's
+ * first lane; `weights` those of the phase along depth and height, of which `before` products come
+ * before the one along the width. */
+static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, const char *weights,
+                       size_t products, size_t before, char *rows) {
     const uc_block *block = c->block;
-    const uc_winograd *w = block->winograd;
     const size_t bytes = w->kernels->real_bytes, channels = w->conv->out.channels;
     const size_t panels = uc_panel_count(channels, w->kernels->panel);
     const size_t first = uc_panel_begin(channels, panels, block->first_panel);
-    const size_t row = uc_toom_tile(w->dim[2]) * block->blocks->lanes;
     for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
-        const size_t begin = uc_panel_begin(channels, panels, p),
-                     size = uc_panel_begin(channels, panels, p + 1) - begin;
-        const char *panel = weights + begin * products * w->conv->in.channels * bytes;
-        for (size_t e = 0; e < w->dim[2]->stride; e++) {
-            fill_panel(c,
-                       &(target){.rows = rows + ((begin - first) * row + c->first) * bytes,
-                                 .row_set = row_set,
-                                 .channel = begin,
-                                 .channels = size,
-                                 .phase = e},
-                       panel);
-            panel += phase_products(c->depth) * phase_products(c->height) *
-                     phase_products(&w->dim[2]->phase[e]) * w->conv->in.channels * size * bytes;
-        }
+        const size_t begin = uc_panel_begin(channels, panels, p);
+        run->rows = uc_panel_begin(channels, panels, p + 1) - begin;
+        run->u = weights + (begin * products + before * run->rows) * w->conv->in.channels * bytes;
+        run->bias = (const char *)w->bias + begin * bytes;
+        run->out = rows + (begin - first) * run->out_channel * bytes;
+        w->kernels->toom(run);
+    }
+}
+
+/* Where the products of a phase read the combined inputs: [point d][h][w][segment d][h][w]. */
+static void find_reads(const chunk *c, const uc_toom_phase *const phase[UC_SPACE], size_t *read) {
+    const uc_toom_phase *depth = phase[0], *height = phase[1], *width = phase[2];
+    const uc_winograd *w = c->block->winograd;
+    for (size_t d = 0; d < depth->points; d++)
+        for (size_t h = 0; h < height->points; h++)
+            for (size_t p = 0; p < width->points; p++)
+                for (size_t i = 0; i < depth->segments; i++)
+                    for (size_t j = 0; j < height->segments; j++)
+                        for (size_t k = 0; k < width->segments; k++)
+                            *read++ = ((depth->row[depth->read[d][i]] * w->dim[1]->rows +
+                                        height->row[height->read[h][j]]) *
+                                           w->dim[2]->rows +
+                                       width->row[width->read[p][k]]) *
+                                      w->conv->in.channels * c->block->blocks->stride;
+}
+
+/* All phases along the width. */
+static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *rows, size_t row_set) {
+    const uc_winograd *w = c->block->winograd;
+    const size_t bytes = w->kernels->real_bytes;
+    const char *weights = (const char *)w->weights + pair_offset(w, phase_d, phase_h) * bytes;
+    size_t read[MOST_READS], before = 0;
+    for (size_t e = 0; e < w->dim[2]->stride; e++) {
+        const uc_toom_phase *phase[UC_SPACE] = {&w->dim[0]->phase[phase_d],
+                                                &w->dim[1]->phase[phase_h], &w->dim[2]->phase[e]};
+        find_reads(c, phase, read);
+        uc_toom_run run = run_of(c, w, phase, read, row_set);
+        run.v = c->inputs + c->first * bytes;
+        run.v_step = c->block->blocks->stride;
+        run_panels(c, w, &run, weights, pair_products(w, phase_d, phase_h), before,
+                   rows + (e * c->block->blocks->lanes + c->first) * bytes);
+        before += phase_products(phase[0]) * phase_products(phase[1]) * phase_products(phase[2]);
     }
 }
 
@@ -565,75 +490,53 @@ static bool goes_by_taps(const uc_block *block) {
     return most > UNEVEN * least || (most > 0 && most < block->least);
 }
 
+/* Where the taps of a phase read the slab, for output (d, h, w) of the tiles of a row. */
+static void find_taps(const chunk *c, size_t tile_row, const size_t output[UC_SPACE],
+                      const uc_toom_phase *const phase[UC_SPACE], size_t *read) {
+    const uc_block *block = c->block;
+    const uc_winograd *w = block->winograd, *plain = block->plain;
+    const size_t outputs = w->dim[2]->outputs;
+    /* Taps count from the plain window's first input, which lies inside the other one's. */
+    size_t input[UC_SPACE][UC_TOOM_TAPS];
+    for (size_t i = 0; i < UC_SPACE; i++)
+        for (size_t t = 0; t < phase[i]->taps; t++)
+            input[i][t] = (size_t)(plain->dim[i]->first - w->dim[i]->first) + output[i] +
+                          plain->dim[i]->row[phase[i]->row[phase[i]->read[0][t]]].index[0];
+    for (size_t d = 0; d < phase[0]->taps; d++)
+        for (size_t h = 0; h < phase[1]->taps; h++) {
+            const planes row = slab_row(c, input[0][d], input[1][h], tile_row);
+            const char *at = row.at ? row.at : block->zeros;
+            for (size_t t = 0; t < phase[2]->taps; t++)
+                *read++ = (size_t)(at - (const char *)block->slab) / w->kernels->real_bytes +
+                          input[2][t] % outputs * block->blocks->plane_step + input[2][t] / outputs;
+        }
+}
+
 /* Output (d, h) of every tile of a row of tiles, tap by tap. */
 static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[2],
                            const size_t phase[2], char *rows, size_t row_set) {
     const uc_block *block = c->block;
     const uc_winograd *w = block->winograd, *plain = block->plain;
-    const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
-                 channels = w->conv->out.channels, outputs = w->dim[2]->outputs;
-    const size_t panels = uc_panel_count(channels, w->kernels->panel);
-    const size_t first = uc_panel_begin(channels, panels, block->first_panel);
-    const size_t products = pair_products(plain, phase[0], phase[1]);
-    /* Taps count from the plain window's first input, which lies inside the other one's. */
-    size_t inside[UC_SPACE];
-    for (size_t i = 0; i < UC_SPACE; i++)
-        inside[i] = (size_t)(plain->dim[i]->first - w->dim[i]->first);
-    for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
-        const size_t begin = uc_panel_begin(channels, panels, p),
-                     size = uc_panel_begin(channels, panels, p + 1) - begin;
-        const char *weights =
-            (const char *)plain->weights +
-            (pair_offset(plain, phase[0], phase[1]) + begin * products * in_channels) * bytes;
-        for (size_t e = 0; e < plain->dim[2]->stride; e++) {
-            const uc_toom_phase *along[UC_SPACE] = {&plain->dim[0]->phase[phase[0]],
-                                                    &plain->dim[1]->phase[phase[1]],
-                                                    &plain->dim[2]->phase[e]};
-            for (size_t k = 0; k < outputs; k++) {
-                size_t panel[UC_TOOM_TAPS * UC_TOOM_TAPS * UC_TOOM_TAPS], segments = 0;
-                for (size_t td = 0; td < along[0]->taps; td++)
-                    for (size_t th = 0; th < along[1]->taps; th++) {
-                        const planes row = slab_row(
-                            c,
-                            inside[0] + output[0] +
-                                plain->dim[0]->row[along[0]->row[along[0]->read[0][td]]].index[0],
-                            inside[1] + output[1] +
-                                plain->dim[1]->row[along[1]->row[along[1]->read[0][th]]].index[0],
-                            tile_row);
-                        const char *at = row.at ? row.at : block->zeros;
-                        for (size_t tw = 0; tw < along[2]->taps; tw++) {
-                            const size_t i =
-                                inside[2] + k +
-                                plain->dim[2]->row[along[2]->row[along[2]->read[0][tw]]].index[0];
-                            panel[segments++] = (size_t)(at - (const char *)block->slab) / bytes +
-                                                c->first + i % outputs * block->blocks->plane_step +
-                                                i / outputs;
-                        }
-                    }
-                w->kernels->multiply(&(uc_multiply){.v = block->slab,
-                                                    .v_step = block->channel_step,
-                                                    .u = weights,
-                                                    .m = c->by_point[2],
-                                                    .panel = panel,
-                                                    .points = 1,
-                                                    .segments = segments,
-                                                    .in_channels = in_channels,
-                                                    .rows = size,
-                                                    .lanes = c->lanes});
-                const target to = {.rows = rows + ((begin - first) * uc_toom_tile(w->dim[2]) *
-                                                       block->blocks->lanes +
-                                                   tile_row * block->blocks->tiles[2] + c->first) *
-                                                      bytes,
-                                   .row_set = row_set,
-                                   .channel = begin,
-                                   .channels = size,
-                                   .phase = e};
-                store_outputs(c, &to, 0, NULL, c->by_point[2], 0,
-                              (const size_t[]){output[0], output[1], k});
-            }
-            weights += phase_products(along[0]) * phase_products(along[1]) *
-                       phase_products(along[2]) * in_channels * size * bytes;
+    const size_t bytes = w->kernels->real_bytes;
+    const char *weights =
+        (const char *)plain->weights + pair_offset(plain, phase[0], phase[1]) * bytes;
+    size_t read[MOST_READS], before = 0;
+    for (size_t e = 0; e < plain->dim[2]->stride; e++) {
+        const uc_toom_phase *along[UC_SPACE] = {&plain->dim[0]->phase[phase[0]],
+                                                &plain->dim[1]->phase[phase[1]],
+                                                &plain->dim[2]->phase[e]};
+        for (size_t k = 0; k < w->dim[2]->outputs; k++) {
+            find_taps(c, tile_row, (const size_t[]){output[0], output[1], k}, along, read);
+            uc_toom_run run = run_of(c, plain, along, read, row_set);
+            run.v = (const char *)block->slab + c->first * bytes;
+            run.v_step = block->channel_step;
+            const size_t at = (output[0] * w->dim[1]->outputs + output[1]) * row_set +
+                              (k * w->dim[2]->stride + e) * block->blocks->lanes +
+                              tile_row * block->blocks->tiles[2] + c->first;
+            run_panels(c, plain, &run, weights, pair_products(plain, phase[0], phase[1]), before,
+                       rows + at * bytes);
         }
+        before += phase_products(along[0]) * phase_products(along[1]) * phase_products(along[2]);
     }
 }
 
@@ -653,33 +556,35 @@ static void fill_plain(chunk *c, const size_t phase[2], char *rows, size_t row_s
         }
 }
 
-void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,
-                      size_t row_set) {
-    const uc_winograd *w = block->winograd;
-    const uc_blocks *blocks = block->blocks;
-    const size_t bytes = w->kernels->real_bytes;
-    const scratch sizes = scratch_of(w, blocks);
-    chunk c = {.block = block,
-               .depth = &w->dim[0]->phase[phase_d],
-               .height = &w->dim[1]->phase[phase_h],
-               .inputs = block->scratch};
+/* A block's buffers. */
+static chunk chunk_of(const uc_block *block) {
+    const size_t bytes = block->winograd->kernels->real_bytes;
+    const scratch sizes = scratch_of(block->winograd, block->blocks);
+    chunk c = {.block = block, .inputs = block->scratch};
     c.by_depth = c.inputs + sizes.inputs * bytes;
     c.by_height = c.by_depth + sizes.by_depth * bytes;
-    char *at = c.by_height + sizes.by_height * bytes;
-    for (size_t i = 0; i < UC_SPACE; i++) {
-        c.by_point[i] = at;
-        at += sizes.by_point[i] * bytes;
-    }
-    if (goes_by_taps(block)) {
+    c.products = c.by_height + sizes.by_height * bytes;
+    return c;
+}
+
+void uc_winograd_combine(uc_block *block) {
+    const chunk c = chunk_of(block);
+    block->by_taps = goes_by_taps(block);
+    for (size_t r = 0; !block->by_taps && r < block->blocks->tile_rows; r++)
+        combine_tile_row(&c, r);
+}
+
+void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,
+                      size_t row_set) {
+    const uc_blocks *blocks = block->blocks;
+    chunk c = chunk_of(block);
+    if (block->by_taps) {
         fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
         return;
     }
-    const char *weights = (const char *)w->weights + pair_offset(w, phase_d, phase_h) * bytes;
-    for (size_t r = 0; r < blocks->tile_rows; r++)
-        combine_tile_row(&c, r);
     for (c.first = 0; c.first < blocks->used; c.first += c.lanes) {
         const size_t left = blocks->used - c.first;
         c.lanes = left < blocks->chunk ? left : blocks->chunk;
-        fill_chunk(&c, weights, pair_products(w, phase_d, phase_h), rows, row_set);
+        fill_chunk(&c, phase_d, phase_h, rows, row_set);
     }
 }

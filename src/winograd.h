@@ -19,6 +19,7 @@ typedef struct uc_winograd {
     const uc_stage *conv;
     const uc_toom *dim[UC_SPACE];
     size_t rows_bytes; /* that a block may make for one phase */
+    size_t part;       /* sums of about this many products are added up apart */
     const void *weights, *bias;
 } uc_winograd;
 
@@ -69,7 +70,11 @@ typedef struct uc_block {
     size_t depth, height; /* the block's first tile */
     size_t first_panel, panels;
     void *scratch;
+    bool by_taps; /* its inputs are such that sums at points would spoil them */
 } uc_block;
+
+/* Combines a block's inputs, for all of its phases. */
+void uc_winograd_combine(uc_block *block);
 
 /* Fills the rows of one phase along depth and height: for each output (d, h) of a tile a set of
  * rows [channel][phase][lane] of `row_set` reals. */

@@ -273,129 +273,161 @@ static void check_combine(const uc_kernels *kernels, struct rng *rng, size_t ter
     buffer_free(&before);
 }
 
-static void check_interpolate(const uc_kernels *kernels, struct rng *rng, uc_points points,
-                              size_t outputs, size_t vectors, enum values values) {
-    const size_t lanes = vectors * kernels->vector_lanes, count = 1 + rng_below(rng, 4),
-                 from = point_count(points, outputs);
-    uc_interpolate by = {.points = points,
-                         .outputs = outputs,
-                         .count = count,
-                         .lanes = lanes,
-                         .in_step = lanes + rng_below(rng, 5),
-                         .out_step = lanes + rng_below(rng, 5)};
-    by.in_point = count * by.in_step + rng_below(rng, 5);
-    by.out_output = count * by.out_step + rng_below(rng, 5);
-    const size_t in_elems = (from - 1) * by.in_point + (count - 1) * by.in_step + lanes,
-                 out_elems = (outputs - 1) * by.out_output + (count - 1) * by.out_step + lanes;
-    struct buffer in = reals_new(kernels, in_elems, random_guard(rng)),
-                  out = reals_new(kernels, out_elems, random_guard(rng)),
-                  bias = reals_new(kernels, count, random_guard(rng));
-    reals_fill(kernels, &in, rng, values, values_largest(kernels));
+/* What a dimension of a run can be. */
+struct dimension_kind {
+    uc_points points;
+    size_t outputs;
+};
+static const struct dimension_kind kinds[] = {
+    {UC_POINTS_PLAIN, 1},       {UC_POINTS_PLAIN, 2},       {UC_POINTS_PLAIN, 3}, {UC_POINTS_3, 2},
+    {UC_POINTS_4, 2},           {UC_POINTS_4, 3},           {UC_POINTS_5, 2},     {UC_POINTS_5, 3},
+    {UC_POINTS_5_WITHOUT_0, 2}, {UC_POINTS_5_WITHOUT_0, 3},
+};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* A number, and how large the terms are that it is the sum of. */
+struct sum {
+    long double value, magnitude;
+};
+
+/* The products of a run: [point][row][lane]. */
+static struct sum *plain_products(const uc_kernels *kernels, const uc_toom_run *run,
+                                  size_t points) {
+    struct sum *products = check_alloc(points * run->rows * run->lanes * sizeof *products),
+               *to = products;
+    for (size_t p = 0; p < points; p++)
+        for (size_t c = 0; c < run->rows; c++)
+            for (size_t i = 0; i < run->lanes; i++) {
+                struct sum sum = {0, 0};
+                for (size_t k = 0; k < run->segments * run->in_channels; k++) {
+                    const size_t s = k / run->in_channels, ci = k % run->in_channels,
+                                 number = p * run->segments + s;
+                    const long double term =
+                        (long double)real_get(kernels, run->u,
+                                              (number * run->in_channels + ci) * run->rows + c) *
+                        real_get(kernels, run->v, run->read[number] + ci * run->v_step + i);
+                    sum.value += term;
+                    sum.magnitude += fabsl(term);
+                }
+                *to++ = sum;
+            }
+    return products;
+}
+
+/* What each product counts for an output. */
+static void plain_factors(const uc_toom_run *run, const size_t output[UC_SPACE], double *factor) {
+    size_t at[UC_SPACE];
+    for (at[0] = 0; at[0] < run->points[0]; at[0]++)
+        for (at[1] = 0; at[1] < run->points[1]; at[1]++)
+            for (at[2] = 0; at[2] < run->points[2]; at[2]++) {
+                *factor = 1;
+                for (size_t d = 0; d < UC_SPACE; d++)
+                    *factor *= factor_of(run->kind[d], run->outputs[d], at[d], output[d]);
+                factor++;
+            }
+}
+
+/* One run of the products at points, with outputs in a random order of their dimensions. */
+static void check_toom(const uc_kernels *kernels, struct rng *rng,
+                       const struct dimension_kind dimension[UC_SPACE], size_t rows, size_t vectors,
+                       size_t segments, size_t in_channels, enum values values) {
+    enum { INPUTS = 4, MOST_SEGMENTS = 4 };
+    const size_t lanes = vectors * kernels->vector_lanes;
+    size_t read[UC_TOOM_POINTS * UC_TOOM_POINTS * UC_TOOM_POINTS * MOST_SEGMENTS], points = 1;
+    uc_toom_run run = {.segments = segments,
+                       .in_channels = in_channels,
+                       .part = rng_below(rng, 2) ? 16 : 32,
+                       .read = read,
+                       .v_step = lanes + rng_below(rng, 5),
+                       .rows = rows,
+                       .lanes = lanes,
+                       .out_channel = lanes + rng_below(rng, 5)};
+    bool exact = values == VALUES_INTEGER;
+    size_t outputs = 1, out_elems = rows * run.out_channel;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        const size_t d = (i + in_channels) % UC_SPACE; /* any may be the innermost */
+        run.kind[d] = dimension[d].points;
+        run.outputs[d] = dimension[d].outputs;
+        run.points[d] = point_count(run.kind[d], run.outputs[d]);
+        run.out_output[d] = out_elems + rng_below(rng, 3);
+        out_elems = run.outputs[d] * run.out_output[d];
+        points *= run.points[d];
+        outputs *= run.outputs[d];
+        exact = exact && run.kind[d] <= UC_POINTS_4;
+    }
+    const size_t input = in_channels * run.v_step + rng_below(rng, 3);
+    struct buffer v = reals_new(kernels,
+                                (INPUTS - 1) * input + (in_channels - 1) * run.v_step + lanes,
+                                random_guard(rng)),
+                  u = reals_new(kernels, points * segments * in_channels * rows, random_guard(rng)),
+                  bias = reals_new(kernels, rows, random_guard(rng)),
+                  scratch = reals_new(
+                      kernels, UC_TOOM_SCRATCH(rows, 2 * kernels->vector_lanes, run.outputs), 0),
+                  out = reals_new(kernels, out_elems, random_guard(rng));
+    reals_fill(kernels, &v, rng, values, values_largest(kernels) / 1000);
+    reals_fill(kernels, &u, rng, values == VALUES_ODD ? VALUES_NORMAL : values, 1);
     reals_fill(kernels, &bias, rng, values == VALUES_ODD ? VALUES_NORMAL : values, 1);
-    by.in = in.data;
-    by.out = out.data;
-    by.bias = rng_below(rng, 3) ? bias.data : NULL;
-    bool *written = check_alloc(out_elems * sizeof *written);
-    memset(written, 0, out_elems * sizeof *written);
-    static const double untouched = 77; /* no result: values are small or have fractions */
+    reals_fill(kernels, &scratch, rng, VALUES_ODD, 1); /* what was there does not count */
+    for (size_t i = 0; i < points * segments; i++)
+        read[i] = input * rng_below(rng, INPUTS);
+    static const double untouched = 77.125; /* no result: those are whole or have more digits */
     for (size_t i = 0; i < out_elems; i++)
         real_set(kernels, out.data, i, untouched);
-    kernels->interpolate(&by);
+    run.v = v.data;
+    run.u = u.data;
+    run.bias = bias.data;
+    run.scratch = scratch.data;
+    run.out = out.data;
+    kernels->toom(&run);
 
-    /* Whole numbers stay whole at whole points. */
-    const bool exact = values == VALUES_INTEGER && points <= UC_POINTS_4;
-    size_t wrong = 0, outside = 0;
-    for (size_t j = 0; j < outputs; j++)
-        for (size_t o = 0; o < count; o++)
-            for (size_t i = 0; i < lanes; i++) {
-                long double value = by.bias ? real_get(kernels, bias.data, o) : 0,
-                            magnitude = fabsl(value);
-                for (size_t p = 0; p < from; p++) {
-                    const double factor = factor_of(points, outputs, p, j);
-                    const long double term =
-                        factor == 0
-                            ? 0
-                            : factor * (long double)real_get(kernels, in.data,
-                                                             p * by.in_point + o * by.in_step + i);
-                    value += term;
-                    magnitude += fabsl(term);
+    struct sum *products = plain_products(kernels, &run, points);
+    bool *written = check_alloc(out_elems * sizeof *written);
+    memset(written, 0, out_elems * sizeof *written);
+    size_t wrong = 0, outside = 0, at[UC_SPACE];
+    for (at[0] = 0; at[0] < run.outputs[0]; at[0]++)
+        for (at[1] = 0; at[1] < run.outputs[1]; at[1]++)
+            for (at[2] = 0; at[2] < run.outputs[2]; at[2]++) {
+                double factor[UC_TOOM_POINTS * UC_TOOM_POINTS * UC_TOOM_POINTS];
+                plain_factors(&run, at, factor);
+                for (size_t element = 0; element < rows * lanes; element++) {
+                    const size_t c = element / lanes;
+                    const double start = real_get(kernels, bias.data, c);
+                    struct sum sum = {start, fabs(start)};
+                    for (size_t p = 0; p < points; p++)
+                        if (factor[p] != 0) {
+                            const struct sum *product = &products[p * rows * lanes + element];
+                            sum.value += factor[p] * product->value;
+                            sum.magnitude += fabs(factor[p]) * product->magnitude;
+                        }
+                    size_t where = c * run.out_channel + element % lanes;
+                    for (size_t d = 0; d < UC_SPACE; d++)
+                        where += at[d] * run.out_output[d];
+                    written[where] = true;
+                    wrong += !real_close(kernels,
+                                         sum_of(kernels, sum.value, sum.magnitude,
+                                                points + segments * in_channels, exact),
+                                         real_get(kernels, out.data, where));
                 }
-                const size_t at = j * by.out_output + o * by.out_step + i;
-                written[at] = true;
-                wrong += !real_close(kernels, sum_of(kernels, value, magnitude, from + 1, exact),
-                                     real_get(kernels, out.data, at));
             }
     for (size_t i = 0; i < out_elems; i++)
         outside += !written[i] && real_get(kernels, out.data, i) != untouched;
-    CHECK(wrong == 0, "%s: interpolate kind %d to %zu outputs, %zu x %zu lanes: %zu wrong",
-          kernels->name, (int)points, outputs, count, lanes, wrong);
-    CHECK(!outside && buffer_intact(&in) && buffer_intact(&out) && buffer_intact(&bias),
-          "%s: interpolate kind %d to %zu outputs, %zu x %zu lanes: written outside", kernels->name,
-          (int)points, outputs, count, lanes);
-    free(written);
-    buffer_free(&in);
-    buffer_free(&out);
-    buffer_free(&bias);
-}
-
-static void check_multiply(const uc_kernels *kernels, struct rng *rng, size_t rows, size_t vectors,
-                           size_t segments, size_t in_channels, enum values values) {
-    enum { INPUTS = 4, MOST_POINTS = 5, MOST_SEGMENTS = 8 };
-    const size_t lanes = vectors * kernels->vector_lanes, points = 1 + rng_below(rng, MOST_POINTS);
-    size_t panel[MOST_POINTS * MOST_SEGMENTS];
-    uc_multiply multiply = {.v_step = lanes + rng_below(rng, 5),
-                            .panel = panel,
-                            .points = points,
-                            .segments = segments,
-                            .in_channels = in_channels,
-                            .rows = rows,
-                            .lanes = lanes};
-    const size_t input = in_channels * multiply.v_step + rng_below(rng, 3);
-    struct buffer v = reals_new(kernels,
-                                (INPUTS - 1) * input + (in_channels - 1) * multiply.v_step + lanes,
-                                random_guard(rng)),
-                  u = reals_new(kernels, points * segments * in_channels * rows, random_guard(rng)),
-                  m = reals_new(kernels, points * rows * lanes, random_guard(rng));
-    reals_fill(kernels, &v, rng, values, values_largest(kernels));
-    reals_fill(kernels, &u, rng, values == VALUES_ODD ? VALUES_NORMAL : values, 1);
-    reals_fill(kernels, &m, rng, VALUES_ODD, 1); /* what was there does not count */
-    for (size_t i = 0; i < points * segments; i++)
-        panel[i] = input * rng_below(rng, INPUTS);
-    multiply.v = v.data;
-    multiply.u = u.data;
-    multiply.m = m.data;
-    kernels->multiply(&multiply);
-
-    size_t wrong = 0;
-    for (size_t p = 0; p < points; p++)
-        for (size_t c = 0; c < rows; c++)
-            for (size_t i = 0; i < lanes; i++) {
-                long double value = 0, magnitude = 0;
-                for (size_t s = 0; s < segments; s++)
-                    for (size_t ci = 0; ci < in_channels; ci++) {
-                        const size_t product = ((p * segments + s) * in_channels + ci) * rows + c;
-                        const long double term =
-                            (long double)real_get(kernels, u.data, product) *
-                            real_get(kernels, v.data,
-                                     panel[p * segments + s] + ci * multiply.v_step + i);
-                        value += term;
-                        magnitude += fabsl(term);
-                    }
-                wrong += !real_close(kernels,
-                                     sum_of(kernels, value, magnitude, segments * in_channels,
-                                            values == VALUES_INTEGER),
-                                     real_get(kernels, m.data, (p * rows + c) * lanes + i));
-            }
-    char *label = check_text("%s: multiply %zu points of %zu segments, %zu channels to %zu, %zu "
-                             "lanes",
-                             kernels->name, points, segments, in_channels, rows, lanes);
-    CHECK(wrong == 0, "%s: %zu of %zu wrong", label, wrong, points * rows * lanes);
-    CHECK(buffer_intact(&v) && buffer_intact(&u) && buffer_intact(&m), "%s: written outside",
-          label);
+    char *label = check_text("%s: kinds %d %d %d to %zu x %zu x %zu outputs, %zu segments, %zu "
+                             "channels to %zu, %zu lanes",
+                             kernels->name, (int)run.kind[0], (int)run.kind[1], (int)run.kind[2],
+                             run.outputs[0], run.outputs[1], run.outputs[2], segments, in_channels,
+                             rows, lanes);
+    CHECK(wrong == 0, "%s: %zu of %zu wrong", label, wrong, outputs * rows * lanes);
+    CHECK(!outside && buffer_intact(&v) && buffer_intact(&u) && buffer_intact(&bias) &&
+              buffer_intact(&scratch) && buffer_intact(&out),
+          "%s: written outside", label);
     free(label);
+    free(products);
+    free(written);
     buffer_free(&v);
     buffer_free(&u);
-    buffer_free(&m);
+    buffer_free(&bias);
+    buffer_free(&scratch);
+    buffer_free(&out);
 }
 
 /* planted: what one column has instead, if there is one at all. */
@@ -473,38 +505,29 @@ static void check_combines(const uc_kernels *kernels, struct rng *rng) {
                       (enum values)(i % VALUES_COUNT));
 }
 
-static void check_interpolates(const uc_kernels *kernels, struct rng *rng) {
-    static const struct {
-        uc_points points;
-        size_t outputs;
-    } kinds[] = {{UC_POINTS_PLAIN, 1},      {UC_POINTS_PLAIN, 2}, {UC_POINTS_PLAIN, 3},
-                 {UC_POINTS_3, 2},          {UC_POINTS_4, 2},     {UC_POINTS_4, 3},
-                 {UC_POINTS_5, 2},          {UC_POINTS_5, 3},     {UC_POINTS_5_WITHOUT_0, 2},
-                 {UC_POINTS_5_WITHOUT_0, 3}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        for (size_t vectors = 1; vectors <= 5; vectors++)
-            for (size_t again = 0; again < 6; again++)
-                check_interpolate(kernels, rng, kinds[i].points, kinds[i].outputs, vectors,
-                                  (enum values)(again % VALUES_COUNT));
-}
-
-static void check_multiplies(const uc_kernels *kernels, struct rng *rng) {
+static void check_tooms(const uc_kernels *kernels, struct rng *rng) {
     /* Around the lengths at which sums are made of parts. */
     static const size_t in_channels[] = {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 48, 300};
     const size_t choices = sizeof in_channels / sizeof *in_channels;
+    for (size_t i = 0; i < KINDS * KINDS * KINDS; i++) /* every kind with every other one */
+        check_toom(kernels, rng,
+                   (struct dimension_kind[]){kinds[i % KINDS], kinds[i / KINDS % KINDS],
+                                             kinds[i / KINDS / KINDS]},
+                   1 + i % kernels->panel, 1 + i % 3, 1 + i % 2, 1 + i % 3,
+                   (enum values)(i % VALUES_COUNT));
     for (size_t rows = 1; rows <= kernels->panel; rows++)
-        for (size_t vectors = 1; vectors <= 5; vectors++)
-            for (size_t segments = 1; segments <= 4; segments++)
-                check_multiply(kernels, rng, rows, vectors, segments,
-                               in_channels[rng_below(rng, choices - 1)], VALUES_INTEGER);
-    for (size_t i = 0; i < choices; i++)
-        for (size_t segments = 1; segments <= 4; segments++)
-            check_multiply(kernels, rng, kernels->panel, 1 + segments % 3, segments, in_channels[i],
-                           (enum values)(segments % VALUES_COUNT));
-    for (size_t i = 0; i < cases / 4; i++)
-        check_multiply(kernels, rng, 1 + rng_below(rng, kernels->panel), 1 + rng_below(rng, 5),
-                       1 + rng_below(rng, 8), in_channels[rng_below(rng, choices - 1)],
+        for (size_t i = 0; i < choices; i++)
+            check_toom(kernels, rng,
+                       (struct dimension_kind[]){kinds[0], kinds[0], kinds[rng_below(rng, KINDS)]},
+                       rows, 1 + rng_below(rng, 5), 1 + rng_below(rng, 4), in_channels[i],
                        (enum values)(i % VALUES_COUNT));
+    for (size_t i = 0; i < cases / 4; i++)
+        check_toom(kernels, rng,
+                   (struct dimension_kind[]){kinds[rng_below(rng, KINDS)],
+                                             kinds[rng_below(rng, KINDS)],
+                                             kinds[rng_below(rng, KINDS)]},
+                   1 + rng_below(rng, kernels->panel), 1 + rng_below(rng, 5), 1 + rng_below(rng, 3),
+                   in_channels[rng_below(rng, choices - 1)], (enum values)(i % VALUES_COUNT));
 }
 
 static void check_splits(const uc_kernels *kernels, struct rng *rng) {
@@ -522,8 +545,7 @@ static void check_splits(const uc_kernels *kernels, struct rng *rng) {
 static void check_table(const uc_kernels *kernels) {
     struct rng rng = {2};
     check_combines(kernels, &rng);
-    check_interpolates(kernels, &rng);
-    check_multiplies(kernels, &rng);
+    check_tooms(kernels, &rng);
     check_splits(kernels, &rng);
 }
 

@@ -42,9 +42,6 @@ typedef struct uc_finish {
  * the number of its parts, not of its terms. */
 #define UC_CHAIN_PRODUCTS 256
 
-/* The same at points, where rounding errors are multiplied. */
-#define UC_POINT_PRODUCTS 16
-
 /* The lanes of one phase of some rows, for a range of channels: for each channel c and lane j
  *     y[c][j] = bias[c] + sum over taps (td, th, tw) and ci of
  *               w[c][td][th][ci][tw] * x[ci * x_channel - td * x_depth - th * x_row - tw + j] */
@@ -87,29 +84,41 @@ typedef enum uc_points {
 #define UC_POINT_A 0.75
 #define UC_POINT_B 2.5
 
+#define UC_TOOM_POINTS 5 /* at most */
+
 /* For each o of count and each lane i
  *     out[j][o][i] = bias[o] + sum over p of (point p to the power of j) * in[p][o][i]
  * where infinity's product counts for the last output alone. Lanes are whole vectors. */
 typedef struct uc_interpolate {
-    uc_points points;
-    size_t outputs;
     const void *in;
     void *out;
     size_t in_point, out_output; /* from one point, or output, to the next */
-    size_t count, in_step, out_step, lanes;
+    size_t count, out_step, lanes;
     const void *bias; /* NULL: none */
 } uc_interpolate;
 
-/* Products of a panel of channels at some points: for each point p, channel c and lane i
- *     m[p][c][i] = sum over segments s and ci of u[p][s][ci][c] * v[panel[p][s] + ci * v_step + i]
- */
-typedef struct uc_multiply {
-    const void *v, *u;
+/* Products of a panel of channels at points (d, h, w), and the outputs they make: the product of a
+ * channel c and lane i is the sum over segments s and ci of
+ *     u[d][h][w][s][ci][c] * v[read[d][h][w][s] + ci * v_step + i]
+ * and output (j, k, l) goes to out + j, k, l times out_output + c * out_channel + i. */
+typedef struct uc_toom_run {
+    uc_points kind[UC_SPACE];
+    size_t points[UC_SPACE], outputs[UC_SPACE];
+    size_t segments, in_channels;
+    size_t part; /* sums of about this many products are added up apart */
+    const size_t *read;
+    const void *v, *u, *bias;
     size_t v_step;
-    void *m;
-    const size_t *panel; /* in reals */
-    size_t points, segments, in_channels, rows, lanes;
-} uc_multiply;
+    size_t rows, lanes; /* rows: channels of the panel; lanes: whole vectors */
+    void *scratch;      /* UC_TOOM_SCRATCH(rows, lanes of two vectors, outputs) reals */
+    void *out;
+    size_t out_output[UC_SPACE], out_channel;
+} uc_toom_run;
+
+/* Products of one row of points; outputs along the width of a plane of them; and those along the
+ * height too, of all. */
+#define UC_TOOM_SCRATCH(rows, lanes, outputs)                                                      \
+    ((rows) * (lanes)*UC_TOOM_POINTS * (1 + (outputs)[2] * (1 + (outputs)[1])))
 
 typedef struct uc_kernels {
     const char *name;
@@ -133,8 +142,7 @@ typedef struct uc_kernels {
     /* The Winograd convolution. split: columns from `first` on, zeros where there are none, to
      * planes of every so-many-th: lane j of plane p is column first + j * planes + p. */
     void (*combine)(const uc_combine *combine);
-    void (*interpolate)(const uc_interpolate *interpolate);
-    void (*multiply)(const uc_multiply *multiply);
+    void (*toom)(const uc_toom_run *run);
     void (*split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,
                   size_t plane_step);
 

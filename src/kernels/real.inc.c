@@ -32,6 +32,8 @@
 #undef INLINE
 #undef UNROLL
 #undef PIN
+#undef MULTIPLY_ADD
+#undef ADD_PRODUCT
 #undef load_vector
 #undef store_vector
 #undef EACH_LANE

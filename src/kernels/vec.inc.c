@@ -31,6 +31,21 @@ typedef REAL NAME(vector_unaligned)
 #define PIN(v) (void)(v)
 #endif
 
+/* sum += a * b, in sum's own register. Left to itself, gcc lets the sums of a long loop change
+ * places, and spills one of them. */
+#if REAL_IS_DOUBLE
+#define MULTIPLY_ADD "vfmadd231pd %2, %1, %0"
+#else
+#define MULTIPLY_ADD "vfmadd231ps %2, %1, %0"
+#endif
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define ADD_PRODUCT(sum, a, b) __asm__(MULTIPLY_ADD : "+v"(sum) : "v"(a), "v"(b))
+#elif VECTOR_BYTES == 32 && defined(__FMA__)
+#define ADD_PRODUCT(sum, a, b) __asm__(MULTIPLY_ADD : "+x"(sum) : "x"(a), "x"(b))
+#else
+#define ADD_PRODUCT(sum, a, b) ((sum) += (a) * (b))
+#endif
+
 INLINE vec NAME(load_vector)(const REAL *from) {
     return *(const NAME(vector_unaligned) *)from;
 }

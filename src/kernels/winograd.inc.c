@@ -1,5 +1,5 @@
 /* The two loops of a Winograd convolution: sums of a few rows, and products at points.
- * Included by kernels.inc.c; called by winograd.c as kernels->combine() and kernels->multiply().
+ * Included by kernels.inc.c; called by winograd.c as kernels->combine() and kernels->toom().
  *
  * Tiles lie in lanes, so transforms are plain sums of vectors and need no shuffles. */
 
@@ -88,7 +88,7 @@ INLINE void NAME(interpolate_by)(const uc_points points, const size_t outputs,
     const REAL *in = by->in, *bias = by->bias;
     REAL *out = by->out;
     const size_t in_point = by->in_point, out_output = by->out_output, lanes = by->lanes;
-    for (size_t o = 0; o < by->count; o++, in += by->in_step, out += by->out_step) {
+    for (size_t o = 0; o < by->count; o++, in += lanes, out += by->out_step) {
         const vec start = splat(bias ? bias[o] : 0);
         for (size_t i = 0; i < lanes; i += LANES) {
             vec y[UC_COMBINE_TERMS];
@@ -115,18 +115,15 @@ INTERPOLATE(5_WITHOUT_0, 2)
 INTERPOLATE(5_WITHOUT_0, 3)
 #undef INTERPOLATE
 
-static void NAME(interpolate)(const uc_interpolate *by) {
-    static void (*const functions[][3])(const uc_interpolate *) = {
-        [UC_POINTS_PLAIN] = {NAME(interpolate_PLAIN_1), NAME(interpolate_PLAIN_2),
-                             NAME(interpolate_PLAIN_3)},
-        [UC_POINTS_3] = {NULL, NAME(interpolate_3_2)},
-        [UC_POINTS_4] = {NULL, NAME(interpolate_4_2), NAME(interpolate_4_3)},
-        [UC_POINTS_5] = {NULL, NAME(interpolate_5_2), NAME(interpolate_5_3)},
-        [UC_POINTS_5_WITHOUT_0] = {NULL, NAME(interpolate_5_WITHOUT_0_2),
-                                   NAME(interpolate_5_WITHOUT_0_3)},
-    };
-    functions[by->points][by->outputs - 1](by);
-}
+static void (*const NAME(interpolate)[][3])(const uc_interpolate *) = {
+    [UC_POINTS_PLAIN] = {NAME(interpolate_PLAIN_1), NAME(interpolate_PLAIN_2),
+                         NAME(interpolate_PLAIN_3)},
+    [UC_POINTS_3] = {NULL, NAME(interpolate_3_2)},
+    [UC_POINTS_4] = {NULL, NAME(interpolate_4_2), NAME(interpolate_4_3)},
+    [UC_POINTS_5] = {NULL, NAME(interpolate_5_2), NAME(interpolate_5_3)},
+    [UC_POINTS_5_WITHOUT_0] = {NULL, NAME(interpolate_5_WITHOUT_0_2),
+                               NAME(interpolate_5_WITHOUT_0_3)},
+};
 
 /* One input channel of a product: `rows` weights, each times `vectors` vectors. These, and whether
  * it is the first, are constants where this is expanded: the first one starts the sums, since
@@ -141,100 +138,158 @@ INLINE void NAME(multiply_step)(const size_t rows, const size_t vectors, const b
     UNROLL for (size_t c = 0; c < rows; c++) {
         vec weight = splat(u[c]);
         PIN(weight);
-        UNROLL for (size_t i = 0; i < vectors; i++) sum[c][i] =
-            first ? weight * input[i] : sum[c][i] + weight * input[i];
+        UNROLL for (size_t i = 0; i < vectors; i++) {
+            if (first)
+                sum[c][i] = weight * input[i];
+            else
+                ADD_PRODUCT(sum[c][i], weight, input[i]);
+        }
     }
 }
 
-/* One product. Its sum is made of parts, each of at most UC_POINT_PRODUCTS input channels or about
- * as many. */
-INLINE void NAME(multiply_block)(const size_t rows, const size_t vectors,
-                                 const uc_multiply *multiply, const size_t *panel, const REAL *v,
-                                 const REAL *u, REAL *m) {
-    const size_t lanes = multiply->lanes, step = multiply->v_step;
+/* The products of some input channels, added up. Four channels a turn: the end of a short loop is
+ * foreseen, that of a long one costs as much as several channels. */
+INLINE void NAME(multiply_channels)(const size_t rows, const size_t vectors, size_t channels,
+                                    const REAL *v, size_t step, const REAL *u, vec sum[PANEL][2]) {
+    NAME(multiply_step)(rows, vectors, true, v, u, sum);
+    for (channels--; channels % 4; channels--)
+        NAME(multiply_step)(rows, vectors, false, v += step, u += rows, sum);
+    for (; channels; channels -= 4)
+        UNROLL for (size_t ci = 0; ci < 4; ci++)
+            NAME(multiply_step)(rows, vectors, false, v += step, u += rows, sum);
+}
+
+/* One product, for `vectors` vectors of lanes: its sum is made of parts, each of about
+ * `part` input channels. */
+INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
+                                        const uc_toom_run *run, const size_t *read, const REAL *v,
+                                        const REAL *u, REAL *m) {
     bool more = false;
-    for (size_t s = 0; s < multiply->segments; s++) {
-        const REAL *from = v + panel[s];
-        for (size_t left = multiply->in_channels; left;) {
-            const size_t some = left < UC_POINT_PRODUCTS * 3 / 2 ? left : UC_POINT_PRODUCTS;
+    for (size_t s = 0; s < run->segments; s++) {
+        const REAL *from = v + read[s];
+        for (size_t left = run->in_channels; left;) {
+            const size_t some = left < run->part * 3 / 2 ? left : run->part;
             vec sum[PANEL][2];
-            NAME(multiply_step)(rows, vectors, true, from, u, sum);
-            for (size_t ci = some - 1; ci; ci--)
-                NAME(multiply_step)(rows, vectors, false, from += step, u += rows, sum);
-            from += step;
-            u += rows;
+            NAME(multiply_channels)(rows, vectors, some, from, run->v_step, u, sum);
+            from += some * run->v_step;
+            u += some * rows;
             left -= some;
             UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t i = 0; i < vectors; i++) {
-                REAL *at = m + c * lanes + i * LANES;
+                REAL *at = m + (c * vectors + i) * LANES;
                 store_vector(at, more ? load_vector(at) + sum[c][i] : sum[c][i]);
             }
             more = true;
         }
     }
+    return u;
 }
 
-typedef void NAME(multiply_function)(const uc_multiply *multiply, const size_t *panel,
-                                     const REAL *v, const REAL *u, REAL *m);
-
-/* All points of a row of them, for one panel of channels. */
-INLINE void NAME(multiply_panel)(const size_t rows, const uc_multiply *multiply,
-                                 NAME(multiply_function) * pair, NAME(multiply_function) * single) {
-    const REAL *u = multiply->u, *v = multiply->v;
-    REAL *m = multiply->m;
-    const size_t lanes = multiply->lanes, segments = multiply->segments;
-    const size_t products = segments * multiply->in_channels * rows;
-    const size_t *panel = multiply->panel;
-    for (size_t p = 0; p < multiply->points; p++) {
-        size_t i = 0;
-        for (; i + 2 * LANES <= lanes; i += 2 * LANES)
-            pair(multiply, panel, v + i, u, m + i);
-        if (i < lanes)
-            single(multiply, panel, v + i, u, m + i);
-        m += rows * lanes;
-        u += products;
-        panel += segments;
+/* All products of one or two vectors of lanes, and the outputs they make: along the width after
+ * each row of points, along the height after each plane of them, along the depth at the end. What
+ * is plain is its own output: it goes where that belongs, and the last dimension that is not plain,
+ * or else the depth, puts outputs into place with their bias. */
+INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_toom_run *run,
+                             size_t first) {
+    const size_t tile = rows * vectors * LANES; /* reals of one product */
+    const size_t row = run->outputs[2] * tile, plane = run->outputs[1] * row;
+    const bool plain_depth = run->kind[0] == UC_POINTS_PLAIN,
+               plain_height = run->kind[1] == UC_POINTS_PLAIN,
+               plain_width = run->kind[2] == UC_POINTS_PLAIN;
+    REAL *products = run->scratch, *by_width = products + UC_TOOM_POINTS * tile,
+         *by_height = by_width + UC_TOOM_POINTS * row, *out = (REAL *)run->out + first;
+    const REAL *v = (const REAL *)run->v + first, *u = run->u;
+    const size_t *read = run->read;
+    uc_interpolate along = {.count = 1}, into = {.count = rows,
+                                                 .lanes = vectors * LANES,
+                                                 .bias = run->bias,
+                                                 .out_step = run->out_channel};
+    for (size_t d = 0; d < run->points[0]; d++) {
+        REAL *heights = by_height + d * plane;
+        for (size_t h = 0; h < run->points[1]; h++) {
+            REAL *widths = (plain_height ? heights : by_width) + h * row;
+            for (size_t w = 0; w < run->points[2]; w++, read += run->segments)
+                u = NAME(multiply_point)(rows, vectors, run, read, v, u,
+                                         (plain_width ? widths : products) + w * tile);
+            if (plain_width)
+                continue;
+            along.in = products;
+            along.out = widths;
+            along.in_point = along.out_output = along.lanes = tile;
+            NAME(interpolate)[run->kind[2]][run->outputs[2] - 1](&along);
+        }
+        if (!plain_height && !plain_depth) {
+            along.in = by_width;
+            along.out = heights;
+            along.in_point = along.out_output = along.lanes = row;
+            NAME(interpolate)[run->kind[1]][run->outputs[1] - 1](&along);
+        }
+        for (size_t k = 0; plain_depth && k < run->outputs[2]; k++) {
+            into.in = (plain_height ? heights : by_width) + k * tile;
+            into.in_point = row;
+            into.out = out + d * run->out_output[0] + k * run->out_output[2];
+            into.out_output = run->out_output[1];
+            NAME(interpolate)[run->kind[1]][run->outputs[1] - 1](&into);
+        }
     }
+    for (size_t j = 0; !plain_depth && j < run->outputs[1]; j++)
+        for (size_t k = 0; k < run->outputs[2]; k++) {
+            into.in = by_height + j * row + k * tile;
+            into.in_point = plane;
+            into.out = out + j * run->out_output[1] + k * run->out_output[2];
+            into.out_output = run->out_output[0];
+            NAME(interpolate)[run->kind[0]][run->outputs[0] - 1](&into);
+        }
 }
 
-#define MULTIPLY(rows)                                                                             \
-    static __attribute__((noinline)) void NAME(multiply_##rows##x2)(                               \
-        const uc_multiply *multiply, const size_t *panel, const REAL *v, const REAL *u, REAL *m) { \
-        NAME(multiply_block)(rows, 2, multiply, panel, v, u, m);                                   \
+#define TOOM(rows)                                                                                 \
+    static void NAME(toom_##rows##x2)(const uc_toom_run *run, size_t first) {                      \
+        NAME(toom_lanes)(rows, 2, run, first);                                                     \
     }                                                                                              \
-    static __attribute__((noinline)) void NAME(multiply_##rows##x1)(                               \
-        const uc_multiply *multiply, const size_t *panel, const REAL *v, const REAL *u, REAL *m) { \
-        NAME(multiply_block)(rows, 1, multiply, panel, v, u, m);                                   \
-    }                                                                                              \
-    static void NAME(multiply_##rows)(const uc_multiply *multiply) {                               \
-        NAME(multiply_panel)                                                                       \
-        (rows, multiply, NAME(multiply_##rows##x2), NAME(multiply_##rows##x1));                    \
+    static void NAME(toom_##rows##x1)(const uc_toom_run *run, size_t first) {                      \
+        NAME(toom_lanes)(rows, 1, run, first);                                                     \
     }
-MULTIPLY(1)
-MULTIPLY(2)
-MULTIPLY(3)
-MULTIPLY(4)
-MULTIPLY(5)
-MULTIPLY(6)
+TOOM(1)
+TOOM(2)
+TOOM(3)
+TOOM(4)
+TOOM(5)
+TOOM(6)
 #if PANEL == 8
-MULTIPLY(7)
-MULTIPLY(8)
+TOOM(7)
+TOOM(8)
 #endif
-#undef MULTIPLY
+#undef TOOM
 
-static void NAME(multiply)(const uc_multiply *multiply) {
-    static void (*const by_rows[PANEL])(const uc_multiply *) = {
-        NAME(multiply_1),
-        NAME(multiply_2),
-        NAME(multiply_3),
-        NAME(multiply_4),
-        NAME(multiply_5),
-        NAME(multiply_6),
+static void NAME(toom)(const uc_toom_run *run) {
+    static void (*const pairs[PANEL])(const uc_toom_run *, size_t) = {
+        NAME(toom_1x2),
+        NAME(toom_2x2),
+        NAME(toom_3x2),
+        NAME(toom_4x2),
+        NAME(toom_5x2),
+        NAME(toom_6x2),
 #if PANEL == 8
-        NAME(multiply_7),
-        NAME(multiply_8),
+        NAME(toom_7x2),
+        NAME(toom_8x2),
 #endif
     };
-    by_rows[multiply->rows - 1](multiply);
+    static void (*const singles[PANEL])(const uc_toom_run *, size_t) = {
+        NAME(toom_1x1),
+        NAME(toom_2x1),
+        NAME(toom_3x1),
+        NAME(toom_4x1),
+        NAME(toom_5x1),
+        NAME(toom_6x1),
+#if PANEL == 8
+        NAME(toom_7x1),
+        NAME(toom_8x1),
+#endif
+    };
+    size_t first = 0;
+    for (; first + 2 * LANES <= run->lanes; first += 2 * LANES)
+        pairs[run->rows - 1](run, first);
+    if (first < run->lanes)
+        singles[run->rows - 1](run, first);
 }
 
 static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,

@@ -18,7 +18,7 @@ spills() {
     object=$BUILD/CMakeFiles/upconv_objects.dir/src/kernels/$1.o
     [ -e "$object" ] || fail "no $object"
     objdump -d --no-show-raw-insn "$object" >disassembly.txt
-    awk -v wanted='^(conv|conv_long|multiply)_[0-9]+x[0-9]+_f(32|64)' \
+    awk -v wanted='^(conv|conv_long|toom)_[0-9]+x[0-9]+_f(32|64)' \
         -f "$SOURCE/tests/packaging/spills.awk" disassembly.txt >loops.txt
     checked=0 multiplies=0
     while read -r name loops fmas stack; do
@@ -28,7 +28,7 @@ spills() {
             [ "$stack" = 0 ] || fail "$1: $name: $stack stack accesses beside $fmas multiply-adds"
             echo "$1: $name: $fmas multiply-adds in $loops loops, no spills"
             checked=$((checked + 1))
-            case $name in multiply_*) multiplies=$((multiplies + 1)) ;; esac
+            case $name in toom_*) multiplies=$((multiplies + 1)) ;; esac
             ;;
         *)
             [ "$stack" = 0 ] || echo "$1: $name: $stack stack accesses beside $fmas multiply-adds"
