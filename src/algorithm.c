@@ -79,7 +79,7 @@ static size_t rows_bytes(const uc_chain *chain) {
     const size_t next = chain->conv_stage + 1;
     const bool pool =
         next < chain->stage_count && uc_ops[chain->stage[next].op].needs == UC_NEEDS_WINDOW;
-    return (size_t)(pool ? 1024 : 448) << 10;
+    return (size_t)(pool ? 1024 : 700) << 10;
 }
 
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */

@@ -38,6 +38,10 @@ static int omp_get_max_threads(void) {
 /* Output larger than this goes past the caches. */
 #define STREAM_BYTES ((size_t)8 << 20)
 
+/* Values of a softmax at most this far apart have exponentials that are no denormals, and no bound
+ * is infinite or NaN. */
+#define BOUNDED_RANGE 80.0
+
 /* What rows may take that are kept until everything has been measured. */
 #define KEPT_BYTES ((size_t)7 << 20)
 
@@ -441,6 +445,10 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     const size_t fit = KEPT_BYTES / bytes / (panel * rows.lanes * pass->runs);
     pass->block_panels = fit < panels ? fit : panels;
     pass->kept_elems = pass->block_panels * panel * rows.lanes;
+    /* Behind a clamp no largest value need be looked for, if none is much smaller. */
+    const uc_stage *before = &chain->stage[pass->stages - 1];
+    if (before->op == UC_OP_clamp && before->number[1] - before->number[0] <= BOUNDED_RANGE)
+        pass->bounds = before->number;
 }
 
 /* Everything here depends on the chain and the kernels alone, so results are the same for every

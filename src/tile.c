@@ -231,20 +231,25 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
     return rows;
 }
 
-/* Runs an op that changes rows in place. measured: of these rows, if they are as measured. */
-static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary *measured) {
+/* What the op of a stage gets. measured: of its rows, if they are as measured. */
+static uc_finish finish_of(const walk *w, size_t s, const uc_summary *measured) {
     const uc_plan *plan = w->plan;
-    const uc_stage *stage = &plan->chain.stage[s];
-    if (plan->idle[s])
+    const bool everything = uc_ops[plan->chain.stage[s].op].needs == UC_NEEDS_EVERYTHING;
+    return (uc_finish){.stage = &plan->chain.stage[s],
+                       .per_channel = plan->per_channel[s],
+                       .summaries = everything ? summaries_of(w, s) : NULL,
+                       .measured = everything ? measured : NULL,
+                       .first_channel = s > plan->chain.conv_stage ? w->first_channel : 0,
+                       .centred = s && s == plan->centred_stage};
+}
+
+/* Runs an op that changes rows in place. */
+static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary *measured) {
+    const uc_stage *stage = &w->plan->chain.stage[s];
+    if (w->plan->idle[s])
         return;
-    const bool everything = uc_ops[stage->op].needs == UC_NEEDS_EVERYTHING;
-    const uc_finish finish = {.stage = stage,
-                              .per_channel = plan->per_channel[s],
-                              .summaries = everything ? summaries_of(w, s) : NULL,
-                              .measured = everything ? measured : NULL,
-                              .first_channel = s > plan->chain.conv_stage ? w->first_channel : 0,
-                              .centred = s && s == plan->centred_stage};
-    plan->kernels->finish[stage->op](&finish, rows);
+    const uc_finish finish = finish_of(w, s, measured);
+    w->plan->kernels->finish[stage->op](&finish, rows);
     if (stage->out.channels < rows->channels) /* the op has summed them */
         rows->channels = stage->out.channels;
 }
@@ -401,20 +406,32 @@ static size_t count_depth_runs(const walk *w) {
            (fewer ? (w->pass->step - more) * ((fewer - 1) / w->pass->rows + 1) : 0);
 }
 
-static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows) {
+/* scales: what each channel is multiplied by first, or NULL. */
+static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows,
+                       const void *scales) {
     const uc_plan *plan = w->plan;
     const uc_extent *out = &plan->chain.out;
-    for (size_t r = 0; r < run->count; r++)
-        plan->kernels->store(plan->chain.dtype, rows, r,
-                             (char *)w->output + element_offset(w, out, w->first_channel,
-                                                                run->depth,
-                                                                run->height + r * w->pass->step),
-                             uc_extent_positions(out), plan->streams);
+    uc_rows there = *rows;
+    there.rows = run->count;
+    plan->kernels->store(plan->chain.dtype, &there, scales,
+                         (char *)w->output +
+                             element_offset(w, out, w->first_channel, run->depth, run->height),
+                         uc_extent_positions(out), w->pass->step * out->size[2], plan->streams);
 }
 
 static char *kept_rows(const walk *w, size_t number) {
     return w->workspace + w->plan->kept_offset +
            number * w->pass->kept_elems * w->plan->kernels->real_bytes;
+}
+
+/* The stages of a pass that rows go through before they are stored or measured. */
+static size_t last_stages(const uc_pass *pass) {
+    return pass->bounds ? pass->stages - 1 : pass->stages;
+}
+
+static void measure_rows(const walk *w, const uc_rows *rows, uc_summary *measures) {
+    const uc_op op = w->plan->chain.stage[w->pass->stages].op;
+    w->plan->kernels->measure[op](rows, w->pass->bounds, measures);
 }
 
 /* Makes a run's rows, and stores or measures them. */
@@ -424,12 +441,34 @@ static void make_run(const walk *team, size_t number, size_t runs_before) {
     const run_rows run = find_run(&w, number);
     if (pass->keeps)
         w.kept = kept_rows(&w, number);
-    const uc_rows rows = make_rows(&w, pass->stages, run.depth, run.height, pass->step, run.count);
+    const uc_rows rows =
+        make_rows(&w, last_stages(pass), run.depth, run.height, pass->step, run.count);
     if (pass->stages == w.plan->chain.stage_count)
-        store_rows(&w, &run, &rows);
+        store_rows(&w, &run, &rows, NULL);
     else
-        w.plan->kernels->measure[w.plan->chain.stage[pass->stages].op](
-            &rows, measures_of(&w, runs_before + number));
+        measure_rows(&w, &rows, measures_of(&w, runs_before + number));
+}
+
+/* Goes on from rows as they were measured and kept, and stores them. */
+static void store_kept(const walk *w, const run_rows *run, uc_rows *rows,
+                       const uc_summary *measures) {
+    const uc_plan *plan = w->plan;
+    const size_t first = w->pass->stages, stages = plan->chain.stage_count;
+    size_t next = first + 1;
+    while (next < stages && plan->idle[next])
+        next++;
+    if (next < stages) {
+        finish_in_strips(w, first, stages, rows, measures);
+        store_rows(w, run, rows, NULL);
+        return;
+    }
+    /* With nothing to do but multiply, that needs no pass of its own. The scales take the place of
+     * rows that are not kept. */
+    const uc_finish finish = finish_of(w, first, measures);
+    void *scales =
+        thread_buffer(w) + w->pass->rows_at[plan->chain.conv_stage + 1] * plan->kernels->real_bytes;
+    plan->kernels->scales[finish.stage->op](&finish, rows->channels, scales);
+    store_rows(w, run, rows, scales);
 }
 
 /* Goes on from a run's rows as they were measured and kept. */
@@ -438,8 +477,7 @@ static void resume_run(const walk *team, size_t number) {
     const run_rows run = find_run(&w, number);
     w.kept = kept_rows(&w, number);
     uc_rows rows = rows_of(&w, uc_plan_made_by(&w.plan->chain, w.pass->stages), run.count);
-    finish_in_strips(&w, w.pass->stages, w.plan->chain.stage_count, &rows, measures_of(&w, number));
-    store_rows(&w, &run, &rows);
+    store_kept(&w, &run, &rows, measures_of(&w, number));
 }
 
 /* ---- Blocks ---- */
@@ -504,11 +542,11 @@ static void finish_set(const walk *w, const uc_block *block, const run_rows *run
         return;
     }
     rows->rows = run->count;
-    finish_in_strips(w, first, pass->stages, rows, NULL);
+    finish_in_strips(w, first, last_stages(pass), rows, NULL);
     if (measured)
-        w->plan->kernels->measure[w->plan->chain.stage[pass->stages].op](rows, measures);
+        measure_rows(w, rows, measures);
     else
-        store_rows(w, run, rows);
+        store_rows(w, run, rows, NULL);
 }
 
 /* The sets of a block as they come from the convolution: phase by phase. */
@@ -604,9 +642,7 @@ static void resume_block(const walk *w, size_t number) {
         const size_t index = set_number(w, &block, set);
         uc_rows rows = rows_of(w, w->plan->chain.conv_stage + 1, run.count);
         rows.reals = kept_rows(w, index);
-        finish_in_strips(w, w->pass->stages, w->plan->chain.stage_count, &rows,
-                         measures_of(w, index));
-        store_rows(w, &run, &rows);
+        store_kept(w, &run, &rows, measures_of(w, index));
     }
 }
 

@@ -68,41 +68,49 @@ static void check_store(const uc_kernels *kernels, uc_dtype dtype, size_t phases
     rows.pitch = most + rng_below(rng, 3);
     rows.phase_step = table_round_up(kernels, (rows.rows - 1) * rows.pitch + most);
     rows.lanes = rows.width = phases * rows.phase_step;
-    const size_t row = rng_below(rng, rows.rows);
     /* A multiple of the vector now and then, where streaming begins. */
-    const size_t channel_step =
-        rng_below(rng, 2) ? table_round_up(kernels, columns) : columns + rng_below(rng, 3);
-    struct buffer reals = tight_rows(kernels, &rows, random_guard(rng));
+    const bool whole = rng_below(rng, 2);
+    const size_t row_step = whole ? table_round_up(kernels, columns) : columns + rng_below(rng, 3);
+    const size_t channel_step = rows.rows * row_step + (whole ? 0 : rng_below(rng, 3));
+    struct buffer reals = tight_rows(kernels, &rows, random_guard(rng)),
+                  scales = reals_new(kernels, rows.channels, random_guard(rng));
     reals_fill(kernels, &reals, rng, VALUES_ODD, table_largest(kernels));
-    struct buffer elements = buffer_new(((rows.channels - 1) * channel_step + columns) * bytes,
-                                        bytes, random_guard(rng));
+    reals_fill(kernels, &scales, rng, VALUES_NORMAL, 1);
+    const bool scaled = rng_below(rng, 2);
+    const size_t count = (rows.channels - 1) * channel_step + (rows.rows - 1) * row_step + columns;
+    struct buffer elements = buffer_new(count * bytes, bytes, random_guard(rng));
     memset(elements.data, 0x5A, elements.bytes);
-    kernels->store(dtype, &rows, row, elements.data, channel_step, stream);
+    kernels->store(dtype, &rows, scaled ? scales.data : NULL, elements.data, channel_step, row_step,
+                   stream);
 
     size_t wrong = 0, between = 0;
-    for (size_t c = 0; c < rows.channels; c++) {
-        const size_t end = c + 1 < rows.channels ? channel_step : columns;
-        for (size_t i = 0; i < end; i++) {
-            const char *at = (const char *)elements.data + (c * channel_step + i) * bytes;
-            if (i >= columns) {
-                for (size_t b = 0; b < bytes; b++)
-                    between += at[b] != 0x5A;
-                continue;
-            }
-            const size_t lane =
-                c * rows.lanes + i % phases * rows.phase_step + row * rows.pitch + i / phases;
-            const double value = real_get(kernels, reals.data, lane);
-            wrong +=
-                !same_value(element_round(dtype, value), element_get(dtype, (const void *)at, 0));
+    for (size_t i = 0; i < count; i++) {
+        const char *at = (const char *)elements.data + i * bytes;
+        const size_t c = i / channel_step, r = i % channel_step / row_step,
+                     column = i % channel_step % row_step;
+        if (r >= rows.rows || column >= columns) {
+            for (size_t b = 0; b < bytes; b++)
+                between += at[b] != 0x5A;
+            continue;
         }
+        const size_t lane =
+            c * rows.lanes + column % phases * rows.phase_step + r * rows.pitch + column / phases;
+        double value = real_get(kernels, reals.data, lane);
+        if (scaled) { /* in the real type */
+            value *= real_get(kernels, scales.data, c);
+            value = kernels->real_bytes == sizeof(float) ? (float)value : value;
+        }
+        wrong += !same_value(element_round(dtype, value), element_get(dtype, (const void *)at, 0));
     }
     CHECK(wrong == 0, "%s: store %zu x %zu %s in %zu phases%s: %zu wrong", kernels->name,
           rows.channels, columns, uc_dtype_name(dtype), phases, stream ? ", streamed" : "", wrong);
-    CHECK(between == 0 && buffer_intact(&elements) && buffer_intact(&reals),
+    CHECK(between == 0 && buffer_intact(&elements) && buffer_intact(&reals) &&
+              buffer_intact(&scales),
           "%s: store %zu x %zu %s in %zu phases: written outside", kernels->name, rows.channels,
           columns, uc_dtype_name(dtype), phases);
     buffer_free(&elements);
     buffer_free(&reals);
+    buffer_free(&scales);
 }
 
 static void check_loads_and_stores(const uc_kernels *kernels) {
@@ -115,7 +123,7 @@ static void check_loads_and_stores(const uc_kernels *kernels) {
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             for (int again = 0; again < 4; again++)
                 check_load(kernels, dtypes[d], counts[i], &rng);
-        for (size_t phases = 1; phases <= 5; phases++)
+        for (size_t phases = 1; phases <= 7; phases++)
             for (size_t columns = phases; columns < 100; columns++)
                 check_store(kernels, dtypes[d], phases, columns, rng_below(&rng, 2), &rng);
         for (size_t phases = 1; phases < 700; phases += 1 + phases / 2)

@@ -533,7 +533,7 @@ static void check_everything(const uc_kernels *kernels, struct rng *rng, uc_op o
         run[i] = rows_new(kernels, rng, shape, values, largest);
         spoil_run(&run[i], rng);
         measured[i] = buffer_new(channels * sizeof(uc_summary), sizeof(double), random_guard(rng));
-        kernels->measure[op](&run[i].rows, measured[i].data);
+        kernels->measure[op](&run[i].rows, NULL, measured[i].data);
         CHECK(buffer_intact(&measured[i]), "%s: measure %s: written outside (state %llu)",
               kernels->name, uc_ops[op].name, (unsigned long long)seed);
         for (size_t c = 0; c < channels; c++) {

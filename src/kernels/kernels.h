@@ -126,12 +126,13 @@ typedef struct uc_kernels {
     size_t panel;        /* at most this many output channels have their weights together */
     size_t vector_lanes; /* of one vector */
 
-    /* Elements of the chain's type to reals; and back, one row of all channels with its phases
-     * zipped, rounded once to nearest even. Channels lie channel_step elements apart. stream:
-     * nobody reads them soon. */
+    /* Elements of the chain's type to reals; and back, rows of all channels with their phases
+     * zipped, rounded once to nearest even. Channels lie channel_step elements apart, rows
+     * row_step. scales: what each channel is multiplied by first, or NULL. stream: nobody reads
+     * them soon. */
     void (*load)(uc_dtype dtype, const void *elements, void *reals, size_t count);
-    void (*store)(uc_dtype dtype, const uc_rows *rows, size_t row, void *elements,
-                  size_t channel_step, bool stream);
+    void (*store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
+                  size_t channel_step, size_t row_step, bool stream);
 
     /* The convolution; and the same without a multiplication by the zeros around the input, for
      * weights that are not all finite: an infinity times such a zero would be a NaN that no tap
@@ -160,8 +161,12 @@ typedef struct uc_kernels {
     void (*fold[UC_OP_COUNT])(const uc_finish *finish, const uc_rows *in, const uc_rows *out);
 
     /* EVERYTHING ops: the summary of each channel, from the columns of all rows. It leaves in the
-     * rows what finish() can go on from. */
-    void (*measure[UC_OP_COUNT])(const uc_rows *rows, uc_summary *summaries);
+     * rows what finish() can go on from. bounds: NULL, or the least and the largest value, to which
+     * values are clamped first; the largest counts as if it were there. */
+    void (*measure[UC_OP_COUNT])(const uc_rows *rows, const double *bounds, uc_summary *summaries);
+
+    /* The same ops: what finish() would multiply the channels of measured rows by. */
+    void (*scales[UC_OP_COUNT])(const uc_finish *finish, size_t channels, void *scales);
 } uc_kernels;
 
 extern const uc_kernels uc_kernels_portable_f32, uc_kernels_portable_f64;

@@ -45,6 +45,11 @@
 #define MEASURE_CHANNEL(name) NULL
 #define MEASURE_WINDOW(name) NULL
 #define MEASURE_EVERYTHING(name) NAME(measure_##name)
+#define SCALES_TAPS(name) NULL
+#define SCALES_ELEMENT(name) NULL
+#define SCALES_CHANNEL(name) NULL
+#define SCALES_WINDOW(name) NULL
+#define SCALES_EVERYTHING(name) NAME(scales_##name)
 
 /* 16-bit elements, whatever type the caller gave them. */
 #if defined(__GNUC__)

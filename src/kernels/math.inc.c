@@ -5,17 +5,17 @@
 
 #if REAL_IS_DOUBLE
 #define MANTISSA_BITS 52
-#define EXPONENT_BIAS 1023
+#define EXP_UP 512
+#define EXP_DOWN 0x1p-512
 #define EXP_LOWEST -746.0            /* e to that is 0 */
-#define EXP_HIGHEST 710.0            /* and to that, infinity */
 #define EXP_LN2_HIGH 0x1.62e42feep-1 /* few enough bits that n times it is exact */
 #define EXP_LN2_LOW 0x1.a39ef35793c76p-33
 #define EXP_DEGREE 11
 #define TAIL_K 5
 #define TAIL_END 39 /* Phi(-39) is 0 */
 #define TAIL_DEGREE 22
+/* without the constant one, 1 */
 static const double NAME(exp_coefficients)[] = {
-    1.0,
     1.0,
     0.50000000000000177735,
     0.16666666666666166211,
@@ -51,17 +51,17 @@ static const double NAME(near_coefficients)[] = {
 };
 #else
 #define MANTISSA_BITS 23
-#define EXPONENT_BIAS 127
+#define EXP_UP 64
+#define EXP_DOWN 0x1p-64f
 #define EXP_LOWEST -104.0f
-#define EXP_HIGHEST 89.0f
 #define EXP_LN2_HIGH 0x1.62e4p-1f
 #define EXP_LN2_LOW 0x1.7f7d1cp-20f
 #define EXP_DEGREE 6
 #define TAIL_K 3
 #define TAIL_END 15
 #define TAIL_DEGREE 9
+/* without the constant one, 1 */
 static const float NAME(exp_coefficients)[] = {
-    1.0f,
     1.0f,
     0.49999992056119701231f,
     0.16666419680857871919f,
@@ -109,21 +109,18 @@ INLINE vec NAME(polynomial_by_halves)(vec x, const REAL *coefficients, int degre
     return degree % 2 ? first * x + second : (first * square + coefficients[0]) + second * x;
 }
 
-/* e^x, to about 1 ulp, over the whole range: 0 below it, infinity above it, NaN for NaN. */
+/* e^x for x <= 0, to about 1 ulp down to where the type ends; NaN for NaN. */
 INLINE vec NAME(exp)(vec x) {
-    x = lesser(splat(EXP_HIGHEST), greater(splat(EXP_LOWEST), x));
+    x = greater(splat(EXP_LOWEST), x);
     /* x = n * ln 2 + r with |r| <= ln 2 / 2. Adding 1.5 * 2^MANTISSA_BITS rounds to an integer,
-     * which then sits in the low bits. */
-    const vec shifted = x * (REAL)1.4426950408889634 + EXP_SHIFT;
-    const vec n = shifted - EXP_SHIFT;
+     * which then sits in the low bits, and EXP_UP with it. */
+    const vec shifted = x * (REAL)1.4426950408889634 + (EXP_SHIFT + EXP_UP);
+    const vec n = shifted - (EXP_SHIFT + EXP_UP);
     const vec r = x - n * EXP_LN2_HIGH - n * EXP_LN2_LOW;
-    const vec power = NAME(polynomial)(r, NAME(exp_coefficients), EXP_DEGREE);
-    /* Times 2^n in two steps, so that subnormal results and the step to infinity come out right:
-     * half of n is added to the exponent, the rest multiplied. */
-    const ivec exponent = (ivec)shifted << MANTISSA_BITS;
-    const ivec half = (exponent >> 1) & -((INTEGER)1 << MANTISSA_BITS);
-    const ivec rest = exponent - half + ((INTEGER)EXPONENT_BIAS << MANTISSA_BITS);
-    return (vec)((ivec)power + half) * (vec)rest;
+    const vec power = 1 + r * NAME(polynomial_by_halves)(r, NAME(exp_coefficients), EXP_DEGREE - 1);
+    /* Times 2^n in two steps, so that subnormal results come out right: up to where all are normal,
+     * by the exponent's bits, and down again. */
+    return (vec)((ivec)power + ((ivec)shifted << MANTISSA_BITS)) * EXP_DOWN;
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */

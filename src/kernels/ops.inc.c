@@ -309,84 +309,127 @@ INLINE size_t NAME(phase_columns)(const uc_rows *rows, size_t phase) {
 }
 
 INLINE double NAME(sum_of_lanes)(vec v) {
-    double sum = 0;
-    for (size_t i = 0; i < LANES; i++)
-        sum += v[i];
-    return sum;
+    double each[LANES];
+    UNROLL for (size_t i = 0; i < LANES; i++) each[i] = v[i];
+    UNROLL for (size_t half = LANES / 2; half; half /= 2) UNROLL for (size_t i = 0; i < half; i++)
+        each[i] += each[i + half];
+    return each[0];
 }
 
-/* Leaves exp(value - largest) in the rows, with the largest value of these rows. A NaN is not
- * looked for among the largest: it makes the sum NaN. */
-static void NAME(measure_softmax_space)(const uc_rows *rows, uc_summary *summaries) {
+/* Rows with nothing between them are one long row. */
+INLINE uc_rows NAME(joined)(const uc_rows *rows) {
+    uc_rows joined = *rows;
+    if (rows->columns % rows->phases == 0 && rows->pitch == rows->columns / rows->phases &&
+        rows->phase_step == rows->rows * rows->pitch) {
+        joined.columns = rows->phases * rows->phase_step;
+        joined.rows = joined.phases = 1;
+    }
+    return joined;
+}
+
+/* The largest value of a channel. A NaN is not looked for: it makes the sum NaN. */
+INLINE REAL NAME(largest_of)(const uc_rows *rows, const REAL *channel) {
+    REAL each[LANES], largest = channel[0];
+    vec most = splat(largest);
+    for (size_t e = 0; e < rows->phases; e++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+            const size_t columns = NAME(phase_columns)(rows, e);
+            size_t i = 0;
+            for (; i + LANES <= columns; i += LANES)
+                most = greater(load_vector(row + i), most);
+            for (; i < columns; i++)
+                largest = row[i] > largest ? row[i] : largest;
+        }
+    store_vector(each, most);
+    for (size_t i = 0; i < LANES; i++)
+        largest = each[i] > largest ? each[i] : largest;
+    /* Rows of -inf alone are left out where others count: a NaN among them must not be. */
+    for (size_t e = 0; largest == -INFINITY && e < rows->phases; e++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+            for (size_t i = 0; i < NAME(phase_columns)(rows, e); i++)
+                largest = row[i] != row[i] ? row[i] : largest;
+        }
+    return largest;
+}
+
+/* Turns a channel's values into exp(value - largest) and returns their sum, which is made of sums
+ * of SUM_TERMS, twice. With bounds, a constant where this is expanded, values are clamped first. */
+INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, REAL largest,
+                                 const double *bounds) {
+    const vec low = splat(bounds ? (REAL)bounds[0] : 0), high = splat(bounds ? (REAL)bounds[1] : 0);
+    double sum = 0;
+    vec total = {0}, part = {0};
+    size_t terms = 0;
+    for (size_t e = 0; e < rows->phases; e++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+            const size_t columns = NAME(phase_columns)(rows, e);
+            size_t i = 0;
+            for (; i + LANES <= columns; i += LANES) {
+                vec x = load_vector(row + i);
+                if (bounds)
+                    x = lesser(high, greater(low, x));
+                x = NAME(exp)(x - largest);
+                store_vector(row + i, x);
+                part += x;
+                if (++terms % SUM_TERMS)
+                    continue;
+                total += part;
+                part = (vec){0};
+                if (terms % (SUM_TERMS * SUM_TERMS))
+                    continue;
+                sum += NAME(sum_of_lanes)(total);
+                total = (vec){0};
+            }
+            for (; i < columns; i++) {
+                vec x = splat(row[i]);
+                if (bounds)
+                    x = lesser(high, greater(low, x));
+                x = NAME(exp)(x - largest);
+                row[i] = x[0];
+                sum += x[0];
+            }
+        }
+    return sum + NAME(sum_of_lanes)(total + part);
+}
+
+static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bounds,
+                                        uc_summary *summaries) {
+    const uc_rows joined = NAME(joined)(rows);
     for (size_t c = 0; c < rows->channels; c++) {
         REAL *channel = (REAL *)rows->reals + c * rows->lanes;
-        REAL each[LANES], largest = channel[0];
-        vec most = splat(largest);
-        for (size_t e = 0; e < rows->phases; e++)
-            for (size_t r = 0; r < rows->rows; r++) {
-                const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
-                const size_t columns = NAME(phase_columns)(rows, e);
-                size_t i = 0;
-                for (; i + LANES <= columns; i += LANES)
-                    most = greater(load_vector(row + i), most);
-                for (; i < columns; i++)
-                    largest = row[i] > largest ? row[i] : largest;
-            }
-        store_vector(each, most);
-        for (size_t i = 0; i < LANES; i++)
-            largest = each[i] > largest ? each[i] : largest;
-        /* Rows of -inf alone are left out where others count: a NaN among them must not be. */
-        for (size_t e = 0; largest == -INFINITY && e < rows->phases; e++)
-            for (size_t r = 0; r < rows->rows; r++) {
-                const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
-                for (size_t i = 0; i < NAME(phase_columns)(rows, e); i++)
-                    largest = row[i] != row[i] ? row[i] : largest;
-            }
-
-        double sum = 0;
-        vec part = {0};
-        size_t terms = 0;
-        for (size_t e = 0; e < rows->phases; e++)
-            for (size_t r = 0; r < rows->rows; r++) {
-                REAL *row = channel + e * rows->phase_step + r * rows->pitch;
-                const size_t columns = NAME(phase_columns)(rows, e);
-                size_t i = 0;
-                for (; i + LANES <= columns; i += LANES) {
-                    const vec power = NAME(exp)(load_vector(row + i) - largest);
-                    store_vector(row + i, power);
-                    part += power;
-                    if (++terms % SUM_TERMS == 0) {
-                        sum += NAME(sum_of_lanes)(part);
-                        part = (vec){0};
-                    }
-                }
-                for (; i < columns; i++) {
-                    store_vector(each, NAME(exp)(splat(row[i] - largest)));
-                    sum += row[i] = each[0];
-                }
-            }
-        sum += NAME(sum_of_lanes)(part);
+        const REAL largest = bounds ? (REAL)bounds[1] : NAME(largest_of)(&joined, channel);
+        const double sum = bounds ? NAME(exponentials)(&joined, channel, largest, bounds)
+                                  : NAME(exponentials)(&joined, channel, largest, NULL);
         summaries[c] = (uc_summary){largest, sum};
+        if (largest == -INFINITY) /* exponentials of nothing but -inf: 0 where others count */
+            memset(channel, 0, rows->lanes * sizeof *channel);
     }
+}
+
+/* What measured rows of channel c are multiplied by. */
+INLINE REAL NAME(scale_for)(const uc_finish *finish, size_t c) {
+    const uc_summary all = finish->summaries[finish->first_channel + c];
+    const REAL *per_channel = finish->per_channel;
+    const double times = per_channel ? per_channel[finish->first_channel + c] : 1,
+                 here = finish->measured ? finish->measured[c].largest : all.largest;
+    return (REAL)((here == all.largest ? 1 : exp(here - all.largest)) / all.sum * times);
+}
+
+static void NAME(scales_softmax_space)(const uc_finish *finish, size_t channels, void *scales) {
+    for (size_t c = 0; c < channels; c++)
+        ((REAL *)scales)[c] = NAME(scale_for)(finish, c);
 }
 
 static void NAME(softmax_space)(const uc_finish *finish, const uc_rows *rows) {
     FOR_EACH_CHANNEL(rows) {
-        const uc_summary all = finish->summaries[finish->first_channel + c];
-        const REAL *per_channel = finish->per_channel;
-        const double times = per_channel ? per_channel[finish->first_channel + c] : 1;
-        if (finish->measured) {
-            /* Rows of -inf alone have no largest value to relate to: they are 0. */
-            const double here = finish->measured[c].largest;
-            const bool zero = here == -INFINITY && all.largest > here && all.sum == all.sum;
-            const double relative = here == all.largest ? 1 : exp(here - all.largest);
-            const vec scale = splat((REAL)(relative / all.sum * times));
+        const vec scale = splat(NAME(scale_for)(finish, c)),
+                  largest = splat((REAL)finish->summaries[finish->first_channel + c].largest);
+        if (finish->measured)
             FOR_EACH_VECTOR(rows)
-            store_vector(at, zero ? splat((REAL)(0 * times)) : load_vector(at) * scale);
-        } else {
-            const vec scale = splat((REAL)(times / all.sum)), largest = splat((REAL)all.largest);
-            FOR_EACH_VECTOR(rows)
-            store_vector(at, NAME(exp)(load_vector(at) - largest) * scale);
-        }
+        store_vector(at, load_vector(at) * scale);
+        else FOR_EACH_VECTOR(rows) store_vector(at, NAME(exp)(load_vector(at) - largest) * scale);
     }
 }

@@ -52,9 +52,9 @@
 #undef absolute
 /* math.inc.c */
 #undef MANTISSA_BITS
-#undef EXPONENT_BIAS
 #undef EXP_LOWEST
-#undef EXP_HIGHEST
+#undef EXP_UP
+#undef EXP_DOWN
 #undef EXP_LN2_HIGH
 #undef EXP_LN2_LOW
 #undef EXP_DEGREE

@@ -28,15 +28,18 @@ static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t
     }
 }
 
-/* Whole vectors of 2, 4 or 6 phases, zipped; `phases` and `stream` are constants where this is
- * expanded. Returns how many lanes it took. */
+/* Whole vectors of 1, 2, 4 or 6 phases, times a number and zipped; `phases` and `stream` are
+ * constants where this is expanded. Returns how many lanes it took. */
 INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const REAL *from,
-                                size_t phase_step, REAL *to, size_t lanes) {
+                                size_t phase_step, REAL times, REAL *to, size_t lanes) {
     size_t j = 0;
     for (; j + LANES <= lanes; j += LANES) {
         vec v[6];
-        UNROLL for (size_t e = 0; e < phases; e++) v[e] = load_vector(from + e * phase_step + j);
-        if (phases == 2)
+        UNROLL for (size_t e = 0; e < phases; e++) v[e] =
+            load_vector(from + e * phase_step + j) * times;
+        if (phases == 1)
+            NAME(put_vector)(to + j, v[0], stream);
+        else if (phases == 2)
             NAME(put_zipped_2)(to + j * phases, v[0], v[1], stream);
         else if (phases == 4)
             NAME(put_zipped_4)(to + j * phases, v, stream);
@@ -46,23 +49,24 @@ INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const RE
     return j;
 }
 
-/* Some columns of a row, their phases zipped, into `to`. Streamed where that is worth it. */
-INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL *to, size_t columns,
-                      bool stream) {
+/* Some columns of a row, times a number, their phases zipped, into `to`. Streamed where that is
+ * worth it. */
+INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL times, REAL *to,
+                      size_t columns, bool stream) {
     const size_t lanes = columns / phases;
     size_t j = 0;
-    if (phases == 2)
-        j = stream ? NAME(zip_vectors)(2, true, from, phase_step, to, lanes)
-                   : NAME(zip_vectors)(2, false, from, phase_step, to, lanes);
-    else if (phases == 4)
-        j = stream ? NAME(zip_vectors)(4, true, from, phase_step, to, lanes)
-                   : NAME(zip_vectors)(4, false, from, phase_step, to, lanes);
-    else if (phases == 6)
-        j = stream ? NAME(zip_vectors)(6, true, from, phase_step, to, lanes)
-                   : NAME(zip_vectors)(6, false, from, phase_step, to, lanes);
+#define ZIP_PHASES(count)                                                                          \
+    if (phases == count)                                                                           \
+        j = stream ? NAME(zip_vectors)(count, true, from, phase_step, times, to, lanes)            \
+                   : NAME(zip_vectors)(count, false, from, phase_step, times, to, lanes);
+    ZIP_PHASES(1)
+    ZIP_PHASES(2)
+    ZIP_PHASES(4)
+    ZIP_PHASES(6)
+#undef ZIP_PHASES
     for (size_t e = 0; e < phases; e++)
         for (size_t i = j * phases + e, lane = j; i < columns; i += phases, lane++)
-            to[i] = from[e * phase_step + lane];
+            to[i] = from[e * phase_step + lane] * times;
 }
 
 /* Columns that are zipped at a time before they are converted. */
@@ -85,40 +89,46 @@ static void NAME(store_half)(uc_dtype dtype, const REAL *restrict from, uc_half 
         to[i] = uc_f32_to_f16((float)from[i]);
 }
 
-static void NAME(store)(uc_dtype dtype, const uc_rows *rows, size_t row, void *elements,
-                        size_t channel_step, bool stream) {
+/* One row of one channel in 16 bits. */
+static void NAME(store_half_row)(uc_dtype dtype, const REAL *from, size_t phases, size_t phase_step,
+                                 REAL times, uc_half *to, size_t columns) {
+    REAL zipped[ZIP];
+    const size_t most = phases < ZIP ? ZIP / phases : 0; /* lanes at a time */
+    for (size_t lane = 0; most && lane * phases < columns; lane += most) {
+        const size_t begin = lane * phases, left = columns - begin,
+                     some = left < most * phases ? left : most * phases;
+        NAME(zip)(from + lane, phases, phase_step, times, zipped, some, false);
+        NAME(store_half)(dtype, zipped, to + begin, some);
+    }
+    for (size_t i = 0; !most && i < columns; i++) { /* columns far apart: one by one */
+        zipped[0] = from[i % phases * phase_step + i / phases] * times;
+        NAME(store_half)(dtype, zipped, to + i, 1);
+    }
+}
+
+static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
+                        size_t channel_step, size_t row_step, bool stream) {
     const size_t phases = rows->phases, columns = rows->columns;
+    const bool half = dtype == UC_F16 || dtype == UC_BF16;
     /* Streaming needs whole vectors at whole addresses. */
-    stream = stream && (uintptr_t)elements % VECTOR_BYTES == 0 && channel_step % LANES == 0;
-    for (size_t c = 0; c < rows->channels; c++) {
-        const REAL *from = (const REAL *)rows->reals + c * rows->lanes + row * rows->pitch;
-        if (dtype == UC_F32 || dtype == UC_F64) { /* the real type is the element type */
-            REAL *to = (REAL *)elements + c * channel_step;
+    stream = stream && (uintptr_t)elements % VECTOR_BYTES == 0 && channel_step % LANES == 0 &&
+             (rows->rows == 1 || row_step % LANES == 0);
+    for (size_t c = 0; c < rows->channels; c++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            const REAL *from = (const REAL *)rows->reals + c * rows->lanes + r * rows->pitch;
+            const REAL times = scales ? ((const REAL *)scales)[c] : 1;
+            const size_t at = c * channel_step + r * row_step;
+            if (half) {
+                NAME(store_half_row)
+                (dtype, from, phases, rows->phase_step, times, (uc_half *)elements + at, columns);
+                continue;
+            }
+            REAL *to = (REAL *)elements + at;      /* the real type is the element type */
             if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
                 for (size_t i = 0; i < columns; i += 64 / sizeof *to)
                     __builtin_prefetch(to + 2 * channel_step + i, 1);
-            if (phases == 1)
-                memcpy(to, from, columns * sizeof *to);
-            else
-                NAME(zip)(from, phases, rows->phase_step, to, columns, stream);
-            continue;
+            NAME(zip)(from, phases, rows->phase_step, times, to, columns, stream);
         }
-        uc_half *to = (uc_half *)elements + c * channel_step;
-        if (phases == 1) {
-            NAME(store_half)(dtype, from, to, columns);
-            continue;
-        }
-        REAL zipped[ZIP];
-        const size_t most = phases < ZIP ? ZIP / phases : 0; /* lanes at a time */
-        for (size_t lane = 0; most && lane * phases < columns; lane += most) {
-            const size_t begin = lane * phases, left = columns - begin,
-                         some = left < most * phases ? left : most * phases;
-            NAME(zip)(from + lane, phases, rows->phase_step, zipped, some, false);
-            NAME(store_half)(dtype, zipped, to + begin, some);
-        }
-        for (size_t i = 0; !most && i < columns; i++) /* columns far apart: one by one */
-            NAME(store_half)(dtype, from + i % phases * rows->phase_step + i / phases, to + i, 1);
-    }
 #if defined(__x86_64__)
     if (stream)
         __asm__ volatile("sfence" ::: "memory"); /* streamed stores are not ordered otherwise */
@@ -159,6 +169,12 @@ const uc_kernels TABLE = {
     .measure =
         {
 #define OP(name, needs, arguments) MEASURE_##needs(name),
+#include "ops.def"
+#undef OP
+        },
+    .scales =
+        {
+#define OP(name, needs, arguments) SCALES_##needs(name),
 #include "ops.def"
 #undef OP
         },
