@@ -9,6 +9,37 @@
  * more vectors for the same reason. */
 #define WIDEST 4
 
+/* One tap of one input channel: `rows` weights, each times `vectors` vectors. */
+INLINE void NAME(conv_step)(const size_t rows, const size_t vectors, const REAL *x, const REAL *w,
+                            vec sum[PANEL][WIDEST]) {
+    vec input[WIDEST];
+    UNROLL for (size_t v = 0; v < vectors; v++) {
+        input[v] = load_vector(x + v * LANES);
+        PIN(input[v]);
+    }
+    UNROLL for (size_t c = 0; c < rows; c++) {
+        vec weight = splat(w[c]);
+        PIN(weight);
+        UNROLL for (size_t v = 0; v < vectors; v++) ADD_PRODUCT(sum[c][v], weight, input[v]);
+    }
+}
+
+/* All taps along the width of some input channels. Four steps a turn, where `taps`, a constant
+ * where this is expanded, allows it: the end of a short loop is foreseen, that of a long one is
+ * not. */
+INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const size_t taps,
+                                size_t channels, const REAL *x, size_t x_channel, const REAL *w,
+                                vec sum[PANEL][WIDEST]) {
+    const size_t turn = taps < 4 ? 4 / taps : 1; /* channels */
+    for (; channels % turn; channels--, x += x_channel)
+        for (size_t t = 0; t < taps; t++, w += rows)
+            NAME(conv_step)(rows, vectors, x - t, w, sum);
+    for (; channels; channels -= turn)
+        UNROLL for (size_t ci = 0; ci < turn; ci++, x += x_channel)
+            UNROLL for (size_t t = 0; t < taps; t++, w += rows)
+                NAME(conv_step)(rows, vectors, x - t, w, sum);
+}
+
 /* `rows` channels x `vectors` vectors; these and `parts` are constants where this is expanded.
  * parts: there may be more than UC_CHAIN_PRODUCTS products. */
 INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool parts,
@@ -40,20 +71,18 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                     some = left < room ? left : room;
                     products += some * taps;
                 }
-                for (size_t ci = 0; ci < some; ci++, from += x_channel)
-                    for (size_t t = 0; t < taps; t++, w += rows) {
-                        vec input[WIDEST];
-                        UNROLL for (size_t v = 0; v < vectors; v++) {
-                            input[v] = load_vector(from - t + v * LANES);
-                            PIN(input[v]);
-                        }
-                        UNROLL for (size_t c = 0; c < rows; c++) {
-                            vec weight = splat(w[c]);
-                            PIN(weight);
-                            UNROLL for (size_t v = 0; v < vectors; v++) sum[c][v] +=
-                                weight * input[v];
-                        }
-                    }
+                if (taps == 1)
+                    NAME(conv_channels)(rows, vectors, 1, some, from, x_channel, w, sum);
+                else if (taps == 2)
+                    NAME(conv_channels)(rows, vectors, 2, some, from, x_channel, w, sum);
+                else
+                    for (size_t ci = 0; ci < some; ci++)
+                        for (size_t t = 0; t < taps; t++)
+                            NAME(conv_step)
+                            (rows, vectors, from + ci * x_channel - t, w + (ci * taps + t) * rows,
+                             sum);
+                from += some * x_channel;
+                w += some * taps * rows;
             }
         }
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)

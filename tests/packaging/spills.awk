@@ -1,4 +1,4 @@
-# Stack accesses inside the innermost loops that multiply and add, in a disassembly by objdump -d
+# Stack accesses of vectors inside the innermost loops that multiply and add, in a disassembly by objdump -d
 # --no-show-raw-insn.
 # Read by spills.sh, which sets `wanted`, a pattern for the functions' names. For each of those
 # functions prints: name, its loops with multiply-adds, multiply-adds in them, stack accesses in them.
@@ -24,8 +24,10 @@ function report(    i, j, k, inner, loops, fmas, spills) {
         loops++
         fmas += k
         for (j = at[target[i]]; j <= i; j++)
-            # %rbp is the frame's only where it was set from %rsp.
-            spills += text[j] ~ /\(%rsp/ || (has_frame && text[j] ~ /\(%rbp/)
+            # Of vectors: a counter on the stack waits for nothing. %rbp is the frame's only where it
+            # was set from %rsp.
+            spills += text[j] ~ /mm[0-9]/ &&
+                (text[j] ~ /\(%rsp/ || (has_frame && text[j] ~ /\(%rbp/))
     }
     print name, loops + 0, fmas + 0, spills + 0
 }
