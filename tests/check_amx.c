@@ -23,9 +23,9 @@ static const struct {
     double factor;           /* of what strict errors may be */
     double least, most;      /* rms errors of a convolution on normal data */
 } accuracies[] = {
-    {UC_ACCURACY_STRICT, "strict", "algorithm: direct", 1, 0, 2e-7},
-    {UC_ACCURACY_X3, "x3", "algorithm: amx, x3", 256, 4e-7, 4e-6},
-    {UC_ACCURACY_BF16, "bf16", "algorithm: amx, bf16", 131072, 1e-3, 4e-3},
+    {UC_ACCURACY_STRICT, "strict", "algorithm: direct", 1, 0, 5e-7},
+    {UC_ACCURACY_X3, "x3", "algorithm: amx, x3", 256, 1e-6, 6e-6},
+    {UC_ACCURACY_BF16, "bf16", "algorithm: amx, bf16", 131072, 1.5e-3, 3.5e-3},
 };
 enum { ACCURACIES = sizeof accuracies / sizeof *accuracies };
 
@@ -386,7 +386,7 @@ static double products_of(const struct problem *problem) {
 
 static void check_exact_chains(void) {
     struct rng rng = {2};
-    for (size_t done = 0; done < 120;) {
+    for (size_t done = 0; done < 80;) {
         const struct problem problem = random_problem(&rng);
         if (!extent_positions(problem_output(&problem)) || products_of(&problem) > 2e6)
             continue;
@@ -402,7 +402,7 @@ static const char *const chains[] = {
     "f32 1x24x4x5x6, conv_transpose 6 kernel 3 stride 2 padding 1 bias, maxpool 2, sum_channel",
     "f32 1x16x3x4x9, conv_transpose 20 kernel 3 stride 2 padding 1, avgpool 2, gelu",
     "f32 1x20x6x17, conv_transpose 40 kernel 4 stride 2 padding 1 bias, softmax_channel, mul 2",
-    "f32 2x16x6x9, conv_transpose 35 kernel 3 padding 1 bias, softmax_space, mul 2",
+    "f32 2x16x6x9, conv_transpose 35 kernel 3 padding 1 bias, clamp -2 2, softmax_space, mul 2",
     "f32 1x16x8x8x8, avgpool 2, conv_transpose 9 kernel 3 stride 2 padding 1, softmax_space",
     "f16 1x17x5x19, conv_transpose 17 kernel 4 stride 2 padding 1 bias, sigmoid",
     "f64 1x17x5x9, conv_transpose 5 kernel 4 stride 2 padding 1 bias",
@@ -445,7 +445,7 @@ static void check_chains(void) {
 /* Random chains of any ops, with enough input channels. */
 static void check_random(void) {
     struct rng rng = {4};
-    for (size_t i = 0; i < 100; i++) {
+    for (size_t i = 0; i < 60; i++) {
         struct problem problem = problem_random(&rng);
         problem.channels = problem.channels < 16 ? 16 + rng_below(&rng, 20) : problem.channels;
         struct scene scene = scene_of(&problem, i % 4 ? FAMILY_NORMAL : FAMILY_NON_FINITE);
@@ -556,7 +556,7 @@ static void check_scaled(const char *text) {
     } scales[] = {
         {1e-39, 1, NULL},       {1e-36, 1e-2, NULL},       {1e-20, 1e-12, NULL},
         {1e38, 1, NULL},        {1e20, 1e25, NULL},        {1e10, 1e-33, "so small"},
-        {1, 1e-40, "so small"}, {1e-9, 1e38, "too large"},
+        {1, 1e-40, "so small"}, {1e-9, 3e37, "too large"},
     };
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
         struct scene scene = scene_new(text, FAMILY_NORMAL);
