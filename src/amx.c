@@ -222,3 +222,7 @@ void uc_amx_fill(const uc_amx *amx, const uc_conv_run *run, size_t part_step, si
 const char *uc_amx_name(const uc_amx *amx) {
     return amx->native ? "of bf16 as it is" : amx->parts == 2 ? "x3" : "bf16";
 }
+
+double uc_amx_channels(const uc_amx *amx) {
+    return 2 * (double)(amx->slices * amx->pairs) * (amx->parts == 2 ? 3 : 1);
+}

@@ -44,7 +44,9 @@ bool uc_amx_row(const uc_amx *amx, const float *reals, size_t channel_step, size
 void uc_amx_fill(const uc_amx *amx, const uc_conv_run *run, size_t part_step, size_t first_channel,
                  size_t channels);
 
-/* What the plan calls it. */
+/* What the plan calls it, and how many input channels it multiplies by: those that only fill pairs
+ * and slices too, and three times where there are three products. */
 const char *uc_amx_name(const uc_amx *amx);
+double uc_amx_channels(const uc_amx *amx);
 
 #endif

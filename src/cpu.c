@@ -59,19 +59,23 @@ static bool has_avx512(void) {
 }
 
 #if defined(__linux__)
-#define TILE_STATE ((1u << 17) | (1u << 18)) /* of XCR0: the system saves configuration and tiles  \
-                                              */
-#define REQUEST_PERMISSION 0x1023            /* ARCH_REQ_XCOMP_PERM, for 18, the tiles */
+/* Of XCR0, what the system saves of a thread: the tiles' configuration, and the tiles. */
+#define TILE_CONFIG_STATE 17
+#define TILE_STATE 18
+
+/* arch_prctl()'s ARCH_REQ_XCOMP_PERM: without it Linux ends whoever touches a tile. */
+#define REQUEST_PERMISSION 0x1023
 
 static bool ask_amx(void) {
     const unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24, both = amx_bf16 | amx_tile;
+    const unsigned states = 1u << TILE_CONFIG_STATE | 1u << TILE_STATE;
     unsigned eax, ebx, ecx, edx, state, high;
     if (!has_avx512() || !__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE) ||
         !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || (edx & both) != both)
         return false;
     __asm__ volatile("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
-    return (state & TILE_STATE) == TILE_STATE &&
-           syscall(SYS_arch_prctl, REQUEST_PERMISSION, 18) == 0;
+    return (state & states) == states &&
+           syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_STATE) == 0;
 }
 #else
 static bool ask_amx(void) { /* nobody has tried it elsewhere */

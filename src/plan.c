@@ -761,9 +761,10 @@ static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
     const size_t vector = plan->kernels->vector_lanes;
     const double lanes =
         (double)round_up(rows.phase_step, vector) * (double)rows.phases / (double)pass->conv_rows;
-    double flops = 2 * (double)chain->batch_size * (double)conv->in.channels *
-                   (double)conv->out.channels * lanes * (double)conv->conv.kernel[2] /
-                   (double)conv->conv.stride[2];
+    const double in_channels =
+        plan->amx.kernels ? uc_amx_channels(&plan->amx) : (double)conv->in.channels;
+    double flops = 2 * (double)chain->batch_size * in_channels * (double)conv->out.channels *
+                   lanes * (double)conv->conv.kernel[2] / (double)conv->conv.stride[2];
     for (size_t i = 0; i < 2; i++)
         flops *= (double)pass->extent.size[i] * (double)window_after_conv(chain, pass->stages, i) *
                  (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];

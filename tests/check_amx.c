@@ -690,7 +690,8 @@ static void check_choices(void) {
     unsetenv("UPCONV_ALGORITHM");
 }
 
-/* Weights that are not finite are multiplied by what taps read alone. */
+/* Weights that are not finite are multiplied by what taps read alone; and a bias may be so small
+ * that AMX would take it for 0. */
 static void check_weights(void) {
     struct scene scene = scene_new("bf16 1x16x5x6, conv_transpose 4 kernel 3", FAMILY_NORMAL);
     element_set(UC_BF16, scene.data.operand[0].data, 5, (double)INFINITY);
@@ -699,6 +700,12 @@ static void check_weights(void) {
     if (kernels)
         scene_says(&scene, &options, "rejected:  amx: some weights are not finite");
     check_values(&scene, 0, "an infinite weight");
+    scene_free(&scene);
+    scene = scene_new("bf16 1x16x5x6, conv_transpose 4 kernel 3 bias", FAMILY_NORMAL);
+    scale_all(&scene.data.operand[0], UC_BF16, 0);
+    scale_all(&scene.data.operand[1], UC_BF16, 1e-39);
+    scene_expect(&scene);
+    check_values(&scene, 0, "a denormal bias");
     scene_free(&scene);
 }
 
