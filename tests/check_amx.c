@@ -442,6 +442,17 @@ static void check_chains(void) {
         }
 }
 
+/* Rows that are kept for a softmax over a space so large that its channels are made in blocks. */
+static void check_blocks(void) {
+    struct scene scene = scene_new(
+        "f32 1x16x120x128, conv_transpose 40 kernel 2 stride 2, clamp -1 1, softmax_space",
+        FAMILY_UNIFORM);
+    scene_expect(&scene);
+    for (size_t a = 1; a < ACCURACIES; a++)
+        check_values(&scene, a, "blocks of channels");
+    scene_free(&scene);
+}
+
 /* Random chains of any ops, with enough input channels. */
 static void check_random(void) {
     struct rng rng = {4};
@@ -738,6 +749,7 @@ int main(void) {
         check_without();
     check_exact_chains();
     check_chains();
+    check_blocks();
     check_random();
     golden_each(visit_golden);
     check_operators();

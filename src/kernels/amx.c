@@ -150,8 +150,8 @@ static void conv(const uc_amx_run *amx) {
             b.two_inputs = amx->run->lanes - j > UC_AMX_TILE;
             fill_block(amx, &b, c, j);
         }
+        TILE_RELEASE(); /* the caller's threads never see a tile */
     }
-    TILE_RELEASE();
 }
 
 const uc_amx_kernels uc_kernels_amx = {.split = split, .conv = conv};

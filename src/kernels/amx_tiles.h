@@ -56,7 +56,8 @@ typedef struct emulated_tile {
 
 static _Thread_local emulated_tile tiles[TILES];
 
-/* Where the CPU would raise an exception, the test ends. */
+/* Where the CPU would raise an exception, the test ends; and where somebody has left tiles behind.
+ */
 static void demand(int fine) {
     if (!fine)
         abort();
@@ -67,8 +68,7 @@ static void emulate_release(void) {
 }
 
 static void emulate_configure(const tile_config *config) {
-    demand(config->palette == 1 && config->start_row == 0);
-    emulate_release();
+    demand(config->palette == 1 && config->start_row == 0 && !tiles[0].rows);
     for (size_t i = 0; i < 16; i++) {
         demand(config->rows[i] <= TILE_ROWS && config->row_bytes[i] <= TILE_ROW_BYTES &&
                !config->rows[i] == !config->row_bytes[i] && (i < TILES || !config->rows[i]));
