@@ -282,12 +282,12 @@ static char *description_of(const struct scene *scene, const uc_options *options
     return text;
 }
 
-static bool scene_says(const struct scene *scene, const uc_options *options, const char *words) {
+static void scene_says(const struct scene *scene, const uc_options *options, const char *words) {
     char *says = description_of(scene, options);
-    const bool said =
-        CHECK(strstr(says, words), "%s: '%s' is not in: %s", scene->text, words, says);
+    CHECK(strstr(says, words), "%s: '%s' is not in: %s", scene->text, words, says);
+    CHECK(!strstr(says, "algorithm: amx") == !!strstr(says, "rejected:  amx: "),
+          "%s: AMX is neither used nor rejected, or both: %s", scene->text, says);
     free(says);
-    return said;
 }
 
 static struct buffer output_of(const struct scene *scene, const uc_options *options) {

@@ -15,7 +15,7 @@ typedef uint32_t uc_pair;
 #define UC_AMX_TILE 16 /* rows of a tile: channels, or pairs; and its columns of 32 bits: lanes */
 #define UC_AMX_PARTS 2 /* that a number may be split into */
 
-/* How large numbers are, by the bits of their magnitudes, which are ordered as they are. zeros
+/* How large numbers are, by the bits of their magnitudes, which are ordered as they are. Zeros
  * don't count: the least is kept less one, so that 0 becomes the largest of all. */
 typedef struct uc_amx_range {
     uint32_t least_less_1, most;
