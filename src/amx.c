@@ -17,10 +17,10 @@
  * be measured. */
 #define LEAST_CHANNELS 16
 
-/* AMX takes denormals for 0, those that it reads and those that come out. It never meets one if
- * inputs and weights are at least LEAST_NUMBER, so that their second parts, which are multiples of
- * 2^-24 of them, are normal; and products at least LEAST_PRODUCT: all sums of them are multiples of
- * 2^-32 of that (second parts have 2^-24 of a number, and 8 digits). */
+/* AMX takes denormals for 0, those that it reads and those that come out. The first part of a
+ * number is a multiple of 2^-8 of it, a second part one of 2^-24. So it reads no denormal where all
+ * numbers are at least LEAST_NUMBER; and none comes out where all products are at least
+ * LEAST_PRODUCT, as sums are multiples of 2^-32 of the smallest, 2^-126. */
 #define LEAST_NUMBER 0x1p-102f
 #define LEAST_PRODUCT 0x1p-94
 

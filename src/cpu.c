@@ -1,8 +1,6 @@
 /* Which instruction sets this CPU has, and which one to use.
  * Called by plan.c and amx.c. */
-#if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE /* for syscall() */
-#endif
 #include "cpu.h"
 
 #include <stdlib.h>

@@ -128,7 +128,8 @@ static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step
     return rows;
 }
 
-/* Whether AMX may fill a run: it, and every row of pairs that the run's taps read. */
+/* Whether AMX fills a run: where it is used, and no row of pairs that the run's taps read is
+ * spoilt. */
 static bool by_amx(const walk *w, const uc_taps *d, const uc_taps *h, size_t rows) {
     if (!w->plan->amx.kernels)
         return false;

@@ -24,8 +24,8 @@ static const struct {
     double least, most;      /* rms errors of a convolution on normal data */
 } accuracies[] = {
     {UC_ACCURACY_STRICT, "strict", "algorithm: direct", 1, 0, 5e-7},
-    {UC_ACCURACY_X3, "x3", "algorithm: amx, x3", 256, 1e-6, 6e-6},
-    {UC_ACCURACY_BF16, "bf16", "algorithm: amx, bf16", 131072, 1.5e-3, 3.5e-3},
+    {UC_ACCURACY_X3, "x3", "algorithm: amx, x3", 64, 1e-6, 6e-6},
+    {UC_ACCURACY_BF16, "bf16", "algorithm: amx, bf16", 32768, 1.5e-3, 3.5e-3},
 };
 enum { ACCURACIES = sizeof accuracies / sizeof *accuracies };
 
