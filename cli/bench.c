@@ -222,7 +222,7 @@ static bool check_all(bench *b, bool *right) {
     for (size_t i = 0; i < b->count; i++) {
         bench_case *c = &b->cases[i];
         cli_progress_step("checking against float64", c->t.slug ? c->t.slug : "chain", i, b->count);
-        if (!bench_case_check(c))
+        if (!bench_case_check(c, b))
             return false;
         *right = *right && c->right;
     }

@@ -52,8 +52,8 @@ typedef struct bench {
 
 /* bench_case.c: false, with the user told, where there is no memory or the library says no. */
 bool bench_case_open(bench_case *c, const bench *b);
-bool bench_case_run(bench_case *c);   /* once, and keeps the time */
-bool bench_case_check(bench_case *c); /* the first item against the oracle */
+bool bench_case_run(bench_case *c);                   /* once, and keeps the time */
+bool bench_case_check(bench_case *c, const bench *b); /* the first item against the oracle */
 void bench_case_close(bench_case *c);
 double bench_case_bytes(const bench_case *c); /* of memory that it will take */
 

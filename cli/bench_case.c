@@ -13,8 +13,10 @@
 #include "timer.h"
 
 /* What a right result may be off by at these shapes, relative to each channel's largest value. A
- * wrong one is off by 1e-3 and more; how exact we are is for `upconv check` to say. */
-#define TOLERANCE 1e-5
+ * wrong one is off by 1e-3 and more, and is not found by the last of them; how exact we are is for
+ * `upconv check` to say. */
+static const double tolerances[] = {
+    [UC_ACCURACY_STRICT] = 1e-5, [UC_ACCURACY_X3] = 1e-4, [UC_ACCURACY_BF16] = 5e-2};
 #define TOLERANCE_F64 1e-12
 
 /* ---- Samples --------------------------------------------------------------------------- */
@@ -117,7 +119,7 @@ void bench_case_close(bench_case *c) {
 
 /* ---- The check ------------------------------------------------------------------------- */
 
-bool bench_case_check(bench_case *c) {
+bool bench_case_check(bench_case *c, const bench *b) {
     const size_t one = 1;
     const uc_dtype dtype = uc_chain_dtype(c->t.chain);
     uc_chain *item = NULL;
@@ -130,7 +132,8 @@ bool bench_case_check(bench_case *c) {
                                                expected)
                           : UC_NO_MEMORY;
         /* As if plain arithmetic had an error that makes the tolerance: it will be multiplied. */
-        const double tolerance = dtype == UC_F64 ? TOLERANCE_F64 : TOLERANCE;
+        const double tolerance =
+            dtype == UC_F64 ? TOLERANCE_F64 : tolerances[b->with.options.accuracy];
         if (status == UC_OK &&
             !(noise = compare_level_noise(&shape, expected, tolerance / STRICT_MULTIPLE)))
             status = UC_NO_MEMORY;

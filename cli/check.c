@@ -27,7 +27,7 @@ static const char help[] =
     "shapes\n"
     "and kinds of data. One line a case; exits with 1 if any is wrong. Where --algorithm names "
     "one,\n"
-    "shapes that it can't compute are skipped.\n\n"
+    "shapes that it can't compute are skipped; --accuracy allows as much more as its name says.\n\n"
     "  --count N        random shapes for each operator and element type (default 10)\n"
     "  --full           the default shape as well, with a batch of 1: takes a minute and more\n"
     "  --case NAME      only the cases of that name\n"
@@ -163,7 +163,7 @@ static uc_status compute(const check *k, const subject *u, room *r, comparison *
     if (status == UC_OK)
         status = uc_chain_reference(r->chain, r->d.tensor[0], data_operands(&r->d), r->expected);
     if (status == UC_OK && !compare_fairly(u->s, &u->test.params, &r->d, &out, r->expected,
-                                           r->output, &r->noise, result))
+                                           engine_slack(&k->with), r->output, &r->noise, result))
         status = UC_NO_MEMORY;
     if (status == UC_OK)
         print_result(k, u, &out, result);

@@ -258,8 +258,8 @@ static bool is_small(const signature *s, const uc_operator_params *params, uc_dt
 }
 
 bool compare_fairly(const signature *s, const uc_operator_params *params, const data *d,
-                    const uc_shape *output, const double *expected, const void *got, double **noise,
-                    comparison *result) {
+                    const uc_shape *output, const double *expected, double slack, const void *got,
+                    double **noise, comparison *result) {
     const bool small = is_small(s, params, d->dtype);
     const size_t nudged[] = {small ? NUDGED_SMALL : 0,
                              small ? NUDGED_SMALL_IN_DOUBT : NUDGED_LARGE_IN_DOUBT};
@@ -268,6 +268,8 @@ bool compare_fairly(const signature *s, const uc_operator_params *params, const 
         free(*noise);
         if (!(*noise = noise_of(s, params, d, output, expected, nudged[i])))
             return false;
+        for (size_t k = 0; k < slices_of(output); k++)
+            (*noise)[k] *= slack;
         *result = compare_strict(output, d->dtype, expected, *noise, got);
         if (!result->wrong || !(result->error < DOUBTFUL * result->allowed))
             break;

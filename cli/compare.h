@@ -32,11 +32,11 @@ typedef struct comparison {
 } comparison;
 
 /* What everybody is judged by, ourselves too: compare_strict() with the error that plain arithmetic
- * makes here, which is tried on more data before anything is called wrong. *noise becomes that
- * error for each slice (b, c), for the caller to free. False: out of memory. */
+ * makes here, `slack` times, which is tried on more data before anything is called wrong. *noise
+ * becomes that error for each slice (b, c), for the caller to free. False: out of memory. */
 bool compare_fairly(const signature *s, const uc_operator_params *params, const data *d,
-                    const uc_shape *output, const double *expected, const void *got, double **noise,
-                    comparison *result);
+                    const uc_shape *output, const double *expected, double slack, const void *got,
+                    double **noise, comparison *result);
 
 /* Noise of one size relative to each slice's scale, for the caller to free (NULL: out of memory);
  * and the largest such size of some noise. */

@@ -1,5 +1,5 @@
 /* The options that say how the library computes: --threads, --isa, --algorithm,
- * --dtype. One parser for all.
+ * --accuracy, --dtype. One parser for all.
  * Called by the subcommands that run something. */
 #include "engine.h"
 
@@ -14,6 +14,7 @@
 #endif
 
 static const char *const algorithm_names[] = {"auto", "direct", "winograd", NULL};
+static const char *const accuracy_names[] = {"strict", "x3", "bf16", NULL};
 
 /* The index of a word among the names of an enumeration, -1 and a message where it is none. */
 static int index_of(const char *subcommand, const char *option, const char *word,
@@ -55,6 +56,10 @@ bool engine_option(const char *subcommand, int option, const char *argument, eng
         index = index_of(subcommand, "--algorithm", argument, algorithm_names);
         with->options.algorithm = (uc_algorithm)index;
         return index >= 0;
+    case ENGINE_ACCURACY:
+        index = index_of(subcommand, "--accuracy", argument, accuracy_names);
+        with->options.accuracy = (uc_accuracy)index;
+        return index >= 0;
     case ENGINE_DTYPE:
         with->has_dtype = true;
         return cli_dtype(subcommand, argument, &with->dtype);
@@ -68,9 +73,17 @@ void engine_words(const engine *with, char *words, size_t bytes) {
     char threads[32] = "";
     if (o->threads)
         snprintf(threads, sizeof threads, " --threads %zu", o->threads);
-    snprintf(words, bytes, "%s%s%s%s%s", threads, o->isa ? " --isa " : "",
+    snprintf(words, bytes, "%s%s%s%s%s%s%s", threads, o->isa ? " --isa " : "",
              o->isa ? isa_names[o->isa] : "", o->algorithm ? " --algorithm " : "",
-             o->algorithm ? algorithm_names[o->algorithm] : "");
+             o->algorithm ? algorithm_names[o->algorithm] : "", o->accuracy ? " --accuracy " : "",
+             o->accuracy ? accuracy_names[o->accuracy] : "");
+}
+
+double engine_slack(const engine *with) {
+    /* x3 has errors 11 to 18 times the strict ones, bf16 6000 to 9000 times; clamps, norms and
+     * exponentials stretch that. */
+    static const double slack[] = {1, 0x1p+6, 0x1p+15};
+    return slack[with->options.accuracy];
 }
 
 size_t engine_threads(const engine *with) {

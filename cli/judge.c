@@ -50,6 +50,7 @@ static const char help[] =
     "                          environment says, else all)\n"
     "  --isa NAME              instructions of ours: auto (default), portable, avx2, avx512\n"
     "  --algorithm NAME        of ours: auto (default), direct, winograd\n"
+    "  --accuracy NAME         of ours: strict (default), x3, bf16\n"
     "  --json                  print one JSON object\n"
     "  --help                  show this\n\n"
     "Exit codes: 0 accepted; 1 not, also where it does not compile or load; 2 a usage error, or "

@@ -176,7 +176,7 @@ static bool check_values(const judge_settings *with, const test_case *c, test *t
     const void *got = arena_output(&t->arena, round);
     comparison strict;
     if (!compare_fairly(with->signature, &c->params, &t->data[round], &t->shape, t->expected[round],
-                        got, &t->noise[round], &strict))
+                        1, got, &t->noise[round], &strict))
         return out_of_memory(c);
     comparison used = strict;
     r->other_mode = strict.wrong ? VERDICT_WRONG : VERDICT_ACCEPTED;

@@ -12,22 +12,22 @@ _upconv_options() {
             --stride_h --stride_w --padding --padding_d --padding_h --padding_w --output_padding \
             --output_padding_d --output_padding_h --output_padding_w --pool_kernel --clamp_min \
             --clamp_max --sum_weight --scaling_factor --dtype --reference --threads --isa \
-            --algorithm --json
+            --algorithm --accuracy --json
         ;;
     check)
         echo --count --full --case --shape --family --seed --dtype --threads --isa \
-            --algorithm --json
+            --algorithm --accuracy --json
         ;;
     judge)
         echo --quick --mode --dtype --symbol --cflags --case --seed --list --problem --batch \
             --time-limit --default-time-limit --timing --memory-limit --threads --isa \
-            --algorithm --json
+            --algorithm --accuracy --json
         ;;
     bench)
-        echo --batch --shape --dtype --threads --isa --algorithm --repetitions --check --save \
-            --output --against --tolerance --peers --peer --json
+        echo --batch --shape --dtype --threads --isa --algorithm --accuracy --repetitions \
+            --check --save --output --against --tolerance --peers --peer --json
         ;;
-    plan) echo --shape --batch --dtype --threads --isa --algorithm --json ;;
+    plan) echo --shape --batch --dtype --threads --isa --algorithm --accuracy --json ;;
     cpu) echo --threads --json ;;
     report) echo --output --title --json ;;
     esac
@@ -65,6 +65,7 @@ _upconv_value() {
     *:--dtype) _upconv_words "f32 f64 f16 bf16" ;;
     *:--isa) _upconv_words "auto portable avx2 avx512" ;;
     *:--algorithm) _upconv_words "auto direct winograd" ;;
+    *:--accuracy) _upconv_words "strict x3 bf16" ;;
     judge:--mode) _upconv_words "strict site" ;;
     judge:--problem) _upconv_files md ;;
     run:--input | run:--kernel | run:--conv_bias | run:--add_bias | run:--scale) _upconv_files npy ;;

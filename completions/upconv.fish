@@ -39,6 +39,7 @@ __upconv_option 'show init run check judge bench plan' dtype 'Element type' -x -
 __upconv_option 'run check judge bench plan cpu' threads 'At most this many threads' -x
 __upconv_option 'run check judge bench plan' isa 'Instruction set' -x -a 'auto portable avx2 avx512'
 __upconv_option 'run check judge bench plan' algorithm 'Of the convolution' -x -a 'auto direct winograd'
+__upconv_option 'run check judge bench plan' accuracy 'Of the convolution' -x -a 'strict x3 bf16'
 __upconv_option 'check bench plan' shape 'Another shape' -x
 __upconv_option 'judge bench plan' batch 'Batch size' -x
 __upconv_option 'check judge' seed 'The numbers of another run' -x

@@ -65,12 +65,21 @@ typedef enum uc_dtype { UC_F32 = 0, UC_F64 = 1, UC_F16 = 2, UC_BF16 = 3 } uc_dty
 UC_API const char *uc_dtype_name(uc_dtype dtype);
 UC_API size_t uc_dtype_bytes(uc_dtype dtype);
 
-/* How exact. STRICT: at least as close to float64 as the same stages one by one in f32. */
-typedef enum uc_accuracy { UC_ACCURACY_STRICT = 0 } uc_accuracy;
+/* How exact. STRICT: at least as close to float64 as the same stages one by one in f32. The others
+ * allow a convolution that is less exact where that should be quicker: with AMX, in products of
+ * bf16 numbers. X3: numbers are split into two bf16 parts, with relative errors of about 4e-6 (rms,
+ * on data of both signs). BF16: rounded to bf16, about 2e-3. Where a CPU has no AMX, or a chain
+ * can't use it, results are strict all the same; uc_plan_print() says which. */
+typedef enum uc_accuracy {
+    UC_ACCURACY_STRICT = 0,
+    UC_ACCURACY_X3 = 1,
+    UC_ACCURACY_BF16 = 2
+} uc_accuracy;
 
 /* Which instructions. AUTO: what the environment variable UPCONV_ISA names (portable, avx2,
- * avx512), else the best this CPU has. PORTABLE: 128-bit vectors, which every CPU has. Asking for
- * what the CPU lacks is UC_UNSUPPORTED. */
+ * avx512), else the best this CPU has. PORTABLE: 128-bit vectors, which every CPU has. AVX512: and
+ * AMX, where the CPU has it and the accuracy allows it; the others never use that. Asking for what
+ * the CPU lacks is UC_UNSUPPORTED. */
 typedef enum uc_isa {
     UC_ISA_AUTO = 0,
     UC_ISA_PORTABLE = 1,
@@ -80,7 +89,8 @@ typedef enum uc_isa {
 
 /* How the convolution is computed. AUTO: what should be quickest, unless the environment variable
  * UPCONV_ALGORITHM says direct, or winograd wherever it can be used. WINOGRAD: with fewer
- * multiplications; UC_UNSUPPORTED, with the reason, where it can't be used. */
+ * multiplications; UC_UNSUPPORTED, with the reason, where it can't be used. Neither DIRECT nor
+ * WINOGRAD, named by whomever, uses AMX. */
 typedef enum uc_algorithm {
     UC_ALGORITHM_AUTO = 0,
     UC_ALGORITHM_DIRECT = 1,

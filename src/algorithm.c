@@ -245,13 +245,18 @@ static bool needs_everything(const uc_chain *chain) {
     return any;
 }
 
-uc_status uc_algorithm_choose(uc_plan *plan, uc_algorithm asked, double largest_weight) {
+uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
+                              const void *const operands[], double largest_weight) {
+    uc_algorithm asked = options->algorithm;
     bool wished;
     uc_status status = read_algorithm(&asked, &wished);
     if (status != UC_OK)
         return status;
     const bool automatic = asked == UC_ALGORITHM_AUTO && !wished;
-    if (asked == UC_ALGORITHM_DIRECT)
+    uc_amx_choose(&plan->amx, plan->kernels, &plan->chain, operands, options->accuracy, automatic);
+    if (plan->amx.kernels) /* should be quicker than both; no such CPU was there to measure */
+        plan->why_direct = "AMX is there";
+    else if (asked == UC_ALGORITHM_DIRECT)
         plan->why_direct = "it was not asked for";
     else if (!isfinite(largest_weight))
         plan->why_direct = "some weights are not finite";

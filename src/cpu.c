@@ -1,5 +1,6 @@
 /* Which instruction sets this CPU has, and which one to use.
- * Called by plan.c. */
+ * Called by plan.c and amx.c. */
+#define _DEFAULT_SOURCE /* for syscall() */
 #include "cpu.h"
 
 #include <stdlib.h>
@@ -10,6 +11,10 @@
 #if defined(__x86_64__) && !defined(UC_EMULATE)
 #include <cpuid.h>
 #include <stdatomic.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 static bool always(void) {
@@ -19,18 +24,27 @@ static bool always(void) {
 #if defined(UC_EMULATE)
 #define has_avx2 always
 #define has_avx512 always
+#define has_amx always
 #elif defined(__x86_64__)
-/* clang's __builtin_cpu_supports does not know it. The answer is kept, whoever asks first: virtual
- * machines take 10 us for it. */
-static bool has_f16c(void) {
-    static atomic_int known; /* 0: not yet, 1: no, 2: yes */
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+/* The answer is kept, whoever asks first: virtual machines take 10 us for it. */
+static bool remember(atomic_int *known, bool (*ask)(void)) { /* 0: not yet, 1: no, 2: yes */
+    int answer = atomic_load_explicit(known, memory_order_relaxed);
     if (!answer) {
-        unsigned eax, ebx, ecx, edx;
-        answer = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & bit_F16C ? 2 : 1;
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
+        answer = ask() ? 2 : 1;
+        atomic_store_explicit(known, answer, memory_order_relaxed);
     }
     return answer == 2;
+}
+
+/* clang's __builtin_cpu_supports does not know it. */
+static bool ask_f16c(void) {
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & bit_F16C;
+}
+
+static bool has_f16c(void) {
+    static atomic_int known;
+    return remember(&known, ask_f16c);
 }
 
 static bool has_avx2(void) {
@@ -40,6 +54,36 @@ static bool has_avx2(void) {
 static bool has_avx512(void) {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+#if defined(__linux__)
+/* Of XCR0, what the system saves of a thread: the tiles' configuration, and the tiles. */
+#define TILE_CONFIG_STATE 17
+#define TILE_STATE 18
+
+/* arch_prctl()'s ARCH_REQ_XCOMP_PERM: without it Linux ends whoever touches a tile. */
+#define REQUEST_PERMISSION 0x1023
+
+static bool ask_amx(void) {
+    const unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24, both = amx_bf16 | amx_tile;
+    const unsigned states = 1u << TILE_CONFIG_STATE | 1u << TILE_STATE;
+    unsigned eax, ebx, ecx, edx, state, high;
+    if (!has_avx512() || !__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE) ||
+        !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || (edx & both) != both)
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
+    return (state & states) == states &&
+           syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_STATE) == 0;
+}
+#else
+static bool ask_amx(void) { /* nobody has tried it elsewhere */
+    return false;
+}
+#endif
+
+static bool has_amx(void) {
+    static atomic_int known;
+    return remember(&known, ask_amx);
 }
 #endif
 
@@ -80,6 +124,23 @@ uc_status uc_cpu_kernels(uc_isa isa, uc_dtype dtype, const uc_kernels **kernels)
                                 (int)isa);
     *kernels = dtype == UC_F64 ? sets[best].f64 : sets[best].f32;
     return UC_OK;
+}
+
+bool uc_cpu_goes_with_amx(const uc_kernels *kernels) {
+#if defined(__x86_64__)
+    return kernels == &uc_kernels_avx512_f32;
+#else
+    (void)kernels;
+    return false;
+#endif
+}
+
+const uc_amx_kernels *uc_cpu_amx(void) {
+#if defined(__x86_64__)
+    return has_amx() ? &uc_kernels_amx : NULL;
+#else
+    return NULL;
+#endif
 }
 
 void uc_cpu_print_rejected(const uc_kernels *chosen, FILE *file) {

@@ -73,8 +73,9 @@ static uc_status read_options(const uc_options *given, uc_options *options) {
     if (options->threads > MAX_THREADS)
         return uc_fail(UC_INVALID, "options.threads must be at most %d (got %zu)", MAX_THREADS,
                        options->threads);
-    if (options->accuracy != UC_ACCURACY_STRICT)
-        return uc_fail(UC_INVALID, "options.accuracy must be UC_ACCURACY_STRICT (got %d)",
+    if ((int)options->accuracy < UC_ACCURACY_STRICT || (int)options->accuracy > UC_ACCURACY_BF16)
+        return uc_fail(UC_INVALID,
+                       "options.accuracy must be one of the UC_ACCURACY_ values (got %d)",
                        (int)options->accuracy);
     if ((int)options->isa < UC_ISA_AUTO || (int)options->isa > UC_ISA_AVX512)
         return uc_fail(UC_INVALID, "options.isa must be one of the UC_ISA_ values (got %d)",
@@ -316,6 +317,13 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
     if (plan->winograd && !uc_size_add(&elems, pass->row_step)) /* a row of zeros */
         return false;
     pass->slab_elems = elems;
+    if (plan->amx.kernels) { /* there are fewer pairs than channels: all of this fits */
+        const size_t pairs = plan->amx.slices * plan->amx.pairs;
+        pass->pair_depth_step = pass->depth_step / channels * pairs;
+        pass->pair_row_step =
+            pass->conv_rows == 1 ? pass->row_step / channels * pairs : pass->row_step;
+        pass->pair_elems = elems - count[0] * (pass->depth_step - pass->pair_depth_step);
+    }
     return uc_size_mul(&elems, bytes);
 }
 
@@ -516,12 +524,13 @@ static uc_status plan_workspace(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
     const size_t bytes = plan->kernels->real_bytes;
     size_t buffer = 0, slab = 0, slab_rows = 0, kept = 0, largest_measures = 0, buffers = 0,
-           total = 0;
+           total = 0, pairs = 0;
     bool fits = true;
     for (size_t p = 0; p < plan->pass_count; p++) {
         const uc_pass *pass = &plan->pass[p];
         buffer = pass->buffer_elems > buffer ? pass->buffer_elems : buffer;
         slab = pass->slab_elems > slab ? pass->slab_elems : slab;
+        pairs = pass->pair_elems > pairs ? pass->pair_elems : pairs;
         const size_t rows = pass->row_step ? pass->slab_elems / pass->row_step : 0;
         slab_rows = rows > slab_rows ? rows : slab_rows;
         if (pass->stages == chain->stage_count)
@@ -539,7 +548,9 @@ static uc_status plan_workspace(uc_plan *plan) {
            take(&total, &buffers, plan->threads, plan->buffer_bytes) &&
            take(&total, &plan->slab_offset, slab, bytes) &&
            take(&total, &plan->cells_offset, plan->winograd ? slab_rows * cells : 0, bytes) &&
-           take(&total, &plan->kept_offset, kept, bytes);
+           take(&total, &plan->kept_offset, kept, bytes) && uc_size_mul(&pairs, plan->amx.parts) &&
+           take(&total, &plan->pairs_offset, pairs, sizeof(uc_pair)) &&
+           take(&total, &plan->spoilt_offset, pairs ? slab_rows : 0, sizeof(bool));
     for (size_t s = 0; s < chain->stage_count; s++)
         if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING) {
             size_t summaries = chain->batch_size;
@@ -596,7 +607,6 @@ static void plan_shortcuts(uc_plan *plan) {
     }
     const uc_shape out = uc_chain_output(chain);
     plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) > STREAM_BYTES;
-    plan_centred(plan);
 }
 
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */
@@ -652,21 +662,28 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                           .transforms = plan->winograd ? plan->transforms : NULL,
                           .transformed = {memory + at[0], memory + at[1]},
                           .threads = plan->threads};
-    return uc_pack_run(&pack);
+    const uc_status status = uc_pack_run(&pack);
+    return status == UC_OK && plan->amx.kernels
+               ? uc_amx_pack(&plan->amx, kernels, conv, plan->weights, plan->bias,
+                             &plan->weight_bytes)
+               : status;
 }
 
 /* The kernels and the algorithm, which depends on the weights. */
 static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
                                 const uc_options *options) {
     const uc_chain *chain = &plan->chain;
-    const uc_status status = uc_cpu_kernels(options->isa, chain->dtype, &plan->kernels);
+    uc_status status = uc_cpu_kernels(options->isa, chain->dtype, &plan->kernels);
     if (status != UC_OK)
         return status;
     const size_t kernel = chain->stage[chain->conv_stage].first_operand;
     const double largest = uc_pack_largest(plan->kernels, chain->dtype, operands[kernel],
                                            uc_shape_elems(&chain->operand[kernel].shape));
     plan->exact = !isfinite(largest);
-    return uc_algorithm_choose(plan, options->algorithm, largest);
+    status = uc_algorithm_choose(plan, options, operands, largest);
+    if (!plan->amx.kernels || !plan->amx.native) /* centred weights would not be bf16 any more */
+        plan_centred(plan);
+    return status;
 }
 
 uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
@@ -706,6 +723,7 @@ void uc_plan_destroy(uc_plan *plan) {
     free(plan->pass);
     free(plan->tooms);
     free(plan->operand_memory);
+    free(plan->amx.weights);
     free(plan);
 }
 
@@ -751,9 +769,10 @@ static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
     const size_t vector = plan->kernels->vector_lanes;
     const double lanes =
         (double)round_up(rows.phase_step, vector) * (double)rows.phases / (double)pass->conv_rows;
-    double flops = 2 * (double)chain->batch_size * (double)conv->in.channels *
-                   (double)conv->out.channels * lanes * (double)conv->conv.kernel[2] /
-                   (double)conv->conv.stride[2];
+    const double in_channels =
+        plan->amx.kernels ? uc_amx_channels(&plan->amx) : (double)conv->in.channels;
+    double flops = 2 * (double)chain->batch_size * in_channels * (double)conv->out.channels *
+                   lanes * (double)conv->conv.kernel[2] / (double)conv->conv.stride[2];
     for (size_t i = 0; i < 2; i++)
         flops *= (double)pass->extent.size[i] * (double)window_after_conv(chain, pass->stages, i) *
                  (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
@@ -821,9 +840,16 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
                 plan->outputs[0], plan->outputs[1], plan->outputs[2],
                 has_fractions(plan) ? ", points with fractions" : "", centred,
                 plan->direct_by_winograd);
+    else if (plan->amx.kernels)
+        fprintf(file, "algorithm: amx, %s, by phases%s\nrejected:  direct: %s\n",
+                uc_amx_name(&plan->amx), centred, plan->why_direct);
     else
-        fprintf(file, "algorithm: direct, by phases%s%s\nrejected:  winograd: %s\n",
-                plan->exact ? ", tap by tap" : "", centred, plan->why_direct);
+        fprintf(file, "algorithm: direct, by phases%s%s\n", plan->exact ? ", tap by tap" : "",
+                centred);
+    if (!plan->winograd)
+        fprintf(file, "rejected:  winograd: %s\n", plan->why_direct);
+    if (plan->amx.why_not)
+        fprintf(file, "rejected:  amx: %s\n", plan->amx.why_not);
     if (plan->exact)
         fprintf(file, "rejected:  vectors over zeros: some weights are not finite\n");
     fprintf(file, "phases:   ");

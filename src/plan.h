@@ -3,6 +3,7 @@
 #ifndef UC_PLAN_H
 #define UC_PLAN_H
 
+#include "amx.h"
 #include "kernels/kernels.h"
 #include "phase.h"
 #include "winograd.h"
@@ -35,6 +36,9 @@ typedef struct uc_pass {
     size_t row_step, channel_step, depth_step;
     size_t slab_elems;
 
+    /* AMX: the same with pairs for channels, once for each part. Steps of channels are the same. */
+    size_t pair_row_step, pair_depth_step, pair_elems;
+
     /* Whether a measuring pass keeps its rows and goes on from them, panels of channels by panels,
      * instead of leaving it to the next pass to compute them again. */
     bool keeps;
@@ -63,6 +67,7 @@ struct uc_plan {
     uc_winograd transforms[2]; /* with these outputs, and plain */
     uc_toom *tooms;            /* of both */
     double limit, least;       /* inputs beyond or below go to the plain one */
+    uc_amx amx;
 
     void *weights, *bias;             /* of the convolution */
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
@@ -80,6 +85,7 @@ struct uc_plan {
      * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
     size_t buffer_bytes;
     size_t slab_offset, cells_offset, kept_offset;
+    size_t pairs_offset, spoilt_offset; /* AMX: a second slab, and which of its rows are no use */
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;
     size_t workspace_bytes;

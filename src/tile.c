@@ -59,6 +59,16 @@ static char *cells_of(const walk *w, size_t row) {
            row * cell_count(w) * w->plan->kernels->real_bytes;
 }
 
+/* AMX: the slab of pairs, and which of its rows must not be used. */
+static uc_pair *pairs_of(const walk *w) {
+    return (uc_pair *)(void *)(w->workspace + w->plan->pairs_offset);
+}
+
+static bool *spoilt_of(const walk *w, size_t depth_index, size_t row_index) {
+    return (bool *)(void *)(w->workspace + w->plan->spoilt_offset) +
+           depth_index * w->source[1].count + row_index;
+}
+
 static uc_summary *summaries_of(const walk *w, size_t stage) {
     return (uc_summary *)(void *)(w->workspace + w->plan->summary_offset[stage]) +
            w->item * w->plan->chain.stage[stage].in.channels;
@@ -118,20 +128,38 @@ static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step
     return rows;
 }
 
-/* The convolution, direct: one run of lanes for each phase along the width. It has one row, or
- * several that run on into each other in the slab. */
+/* Whether AMX fills a run: where it is used, and no row of pairs that the run's taps read is
+ * spoilt. */
+static bool by_amx(const walk *w, const uc_taps *d, const uc_taps *h, size_t rows) {
+    if (!w->plan->amx.kernels)
+        return false;
+    const bool several = w->pass->conv_rows > 1;
+    const size_t first = several ? 0 : h->first,
+                 end = several ? uc_axis_phase_taps(&w->axis[1], h->phase) : h->end;
+    /* From what the last tap of the first row reads to what the first tap of the last one does. */
+    const size_t count = end > first ? end - first + (several ? rows - 1 : 0) : 0;
+    const ptrdiff_t begin = (ptrdiff_t)h->source - (ptrdiff_t)end + 1 - w->source[1].begin;
+    for (size_t t = d->first; t < d->end; t++)
+        for (size_t i = 0; i < count; i++)
+            if (*spoilt_of(w, d->source - t - (size_t)w->source[0].begin, (size_t)begin + i))
+                return false;
+    return true;
+}
+
+/* The convolution, direct or by AMX: one run of lanes for each phase along the width. It has one
+ * row, or several that run on into each other in the slab. */
 static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t depth, size_t height) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const size_t bytes = plan->kernels->real_bytes;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     const uc_taps d = uc_axis_taps(&w->axis[0], depth), h = uc_axis_taps(&w->axis[1], height);
-    const bool several = pass->conv_rows > 1;
+    const bool several = pass->conv_rows > 1, amx = by_amx(w, &d, &h, rows->rows);
     /* Where rows run on there are zeros for the missing ones above and below. */
-    uc_conv_run run = {.x_depth = pass->depth_step,
-                       .x_row = pass->row_step,
+    uc_conv_run run = {.x_depth = amx ? pass->pair_depth_step : pass->depth_step,
+                       .x_row = amx ? pass->pair_row_step : pass->row_step,
                        .x_channel = pass->channel_step,
-                       .bias = plan->bias,
+                       .bias = amx ? plan->amx.bias : plan->bias,
                        .first = {d.first, several ? 0 : h.first},
                        .in_channels = conv->in.channels,
                        .out_channels = conv->out.channels,
@@ -141,10 +169,9 @@ static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t dept
                        .in_columns = w->axis[2].in};
     run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h.phase) : h.end;
     /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
-    const ptrdiff_t origin =
-        ((ptrdiff_t)d.source - w->source[0].begin) * (ptrdiff_t)pass->depth_step +
-        ((ptrdiff_t)h.source - w->source[1].begin) * (ptrdiff_t)pass->row_step +
-        (ptrdiff_t)pass->lead;
+    const ptrdiff_t origin = ((ptrdiff_t)d.source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
+                             ((ptrdiff_t)h.source - w->source[1].begin) * (ptrdiff_t)run.x_row +
+                             (ptrdiff_t)pass->lead;
     uc_taps width = uc_axis_taps(&w->axis[2], 0);
     const size_t lanes = (rows->columns - 1) / rows->phases + 1;
     const size_t last = (rows->columns - 1) % rows->phases; /* phases behind it have a lane less */
@@ -159,10 +186,15 @@ static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t dept
         run.x = (const char *)slab_of(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
         run.y = (char *)rows->reals + (e * rows->phase_step + row * rows->pitch) * bytes;
         run.lanes = (several ? (rows->rows - 1) * rows->pitch : 0) + lanes - (e > last);
-        if (plan->exact)
+        if (amx) {
+            run.weights = uc_amx_phase(&plan->amx, conv, w->axis, phase);
+            run.x = pairs_of(w) + (origin + (ptrdiff_t)width.source);
+            uc_amx_fill(&plan->amx, &run, pass->pair_elems, w->first_channel, w->channels);
+        } else if (plan->exact) {
             plan->kernels->conv_exact(&run);
-        else
+        } else {
             plan->kernels->conv(&run);
+        }
         if (++width.phase == w->axis[2].stride) {
             width.phase = 0;
             width.source++;
@@ -355,22 +387,39 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
             memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);
         memset(row + columns * bytes, 0, (pass->pitch - pass->lead - columns) * bytes);
     }
+    if (plan->amx.kernels) /* from the reals, while they are hot */
+        *spoilt_of(w, depth_index, row_index) = !uc_amx_row(
+            &plan->amx,
+            (const float *)(const void *)slab_of(w) + depth_index * pass->depth_step +
+                row_index * pass->row_step,
+            pass->channel_step, conv->in.channels, pass->pitch,
+            pairs_of(w) + depth_index * pass->pair_depth_step + row_index * pass->pair_row_step,
+            pass->pair_elems);
 }
 
-/* The zeros behind the last row serve its end as those between rows do: behind the slab, and behind
+/* The zeros behind the last row serve its end as those between rows do: behind a slab, and behind
  * each part of it that its rows don't fill, be it a depth or, where rows run on, a channel of it.
  */
+static void zero_rest(void *slab, size_t bytes, size_t part, size_t parts, size_t filled,
+                      size_t elems) {
+    for (size_t i = 0; i < parts; i++)
+        memset((char *)slab + (i * part + filled) * bytes, 0, (part - filled) * bytes);
+    memset((char *)slab + parts * part * bytes, 0, (elems - parts * part) * bytes);
+}
+
 static void pack_rest(const walk *w, size_t depths, size_t rows) {
     const uc_pass *pass = w->pass;
-    const size_t bytes = w->plan->kernels->real_bytes,
-                 channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
-    const size_t part = pass->conv_rows > 1 ? pass->channel_step : pass->depth_step;
-    const size_t parts = pass->conv_rows > 1 ? depths * channels : depths;
-    const size_t filled = rows * pass->row_step, used = depths * pass->depth_step;
-    char *slab = slab_of(w);
-    for (size_t i = 0; i < parts; i++)
-        memset(slab + (i * part + filled) * bytes, 0, (part - filled) * bytes);
-    memset(slab + used * bytes, 0, (pass->slab_elems - used) * bytes);
+    const uc_amx *amx = &w->plan->amx;
+    const bool several = pass->conv_rows > 1;
+    const size_t channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
+    zero_rest(slab_of(w), w->plan->kernels->real_bytes,
+              several ? pass->channel_step : pass->depth_step, several ? depths * channels : depths,
+              rows * pass->row_step, pass->slab_elems);
+    for (size_t i = 0; amx->kernels && i < amx->parts; i++)
+        zero_rest(pairs_of(w) + i * pass->pair_elems, sizeof(uc_pair),
+                  several ? pass->channel_step : pass->pair_depth_step,
+                  several ? depths * amx->slices * amx->pairs : depths, rows * pass->pair_row_step,
+                  pass->pair_elems);
 }
 
 /* ---- Passes ---- */

@@ -45,9 +45,10 @@ upconv 0 check $slug --case signed --count 2 --dtype f32 --seed 77
 cmp -s first out || fail "the same seed, another result"
 
 # What is to be run again has the options that change what runs.
-upconv 0 check $slug --seed 1 --case signed --dtype f32 --threads 1 --isa portable --algorithm direct --json
+upconv 0 check $slug --seed 1 --case signed --dtype f32 --threads 1 --isa portable --algorithm direct \
+    --accuracy x3 --json
 case $("$json" out results.0.reproduce) in
-*" --threads 1 --isa portable --algorithm direct") ;;
+*" --threads 1 --isa portable --algorithm direct --accuracy x3") ;;
 *) fail "the line that runs it again" ;;
 esac
 

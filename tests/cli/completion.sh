@@ -41,6 +41,8 @@ completes upconv plan --isa =
 offers auto portable avx2 avx512
 completes upconv bench --algorithm ""
 only "$(printf 'auto\ndirect\nwinograd')"
+completes upconv run --accuracy ""
+only "$(printf 'strict\nx3\nbf16')"
 completes upconv judge ""
 offers conv-transpose3d-max-max-sum
 completes upconv judge conv-transpose3d-max-max-sum sol

@@ -37,6 +37,17 @@ upconv 2 plan $slug --shape kernel=1 --algorithm winograd
 complains winograd
 upconv 2 plan $slug --algorithm winogard
 complains "--algorithm is auto, direct or winograd (got 'winogard')"
+# What an accuracy allows: AMX, where there is one and it is asked for.
+upconv 0 plan $slug --accuracy strict
+says "rejected:  amx: strict results need inputs that are bf16"
+for accuracy in x3 bf16; do
+    upconv 0 plan $slug --accuracy $accuracy
+    grep -q "^algorithm: amx, $accuracy" out || says "rejected:  amx: this CPU, or its system, does not"
+    upconv 0 plan $slug --accuracy $accuracy --algorithm direct
+    says "rejected:  amx: it was not asked for"
+done
+upconv 2 plan $slug --accuracy x4
+complains "--accuracy is strict, x3 or bf16 (got 'x4')"
 upconv 2 plan $slug --isa sse
 complains "--isa is auto, portable, avx2 or avx512 (got 'sse')"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The kernels of every instruction set, on any machine: compiled for the plainest CPU, where the
-# compiler takes wide vectors apart, all of their lines run.
+# compiler takes wide vectors apart and AMX's tiles are plain C, all of their lines run.
 . "$(dirname "$0")/common.sh"
 need "$CC"
 case $(uname -m) in
@@ -13,7 +13,7 @@ esac
 
 cmake -S "$SOURCE" -B . -DCMAKE_BUILD_TYPE=Release -DUPCONV_EMULATE=ON -DUPCONV_WERROR=OFF
 cmake --build . -j 2 --target check_kernels check_ops check_math check_points check_golden \
-    check_properties check_winograd
+    check_properties check_winograd check_amx
 
 echo "== kernels"
 for program in kernels ops math points; do
@@ -24,6 +24,13 @@ for program in kernels ops math points; do
     cat $program.txt
     ! grep -q 'left out' $program.txt || fail "check_$program left kernels out (above)"
 done
+echo "== amx"
+./tests/check_amx >amx.txt || {
+    cat amx.txt
+    fail "check_amx"
+}
+cat amx.txt
+grep -q '^AMX: here$' amx.txt || fail "no tiles were emulated"
 for isa in avx512 avx2; do
     echo "== $isa"
     UPCONV_ISA=$isa ./tests/check_golden 3
