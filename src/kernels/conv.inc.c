@@ -71,9 +71,9 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                     some = left < room ? left : room;
                     products += some * taps;
                 }
-                if (taps == 1)
+                if (!parts && taps == 1) /* long sums have long loops */
                     NAME(conv_channels)(rows, vectors, 1, some, from, x_channel, w, sum);
-                else if (taps == 2)
+                else if (!parts && taps == 2)
                     NAME(conv_channels)(rows, vectors, 2, some, from, x_channel, w, sum);
                 else
                     for (size_t ci = 0; ci < some; ci++)
