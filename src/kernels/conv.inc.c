@@ -79,8 +79,7 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                     for (size_t ci = 0; ci < some; ci++)
                         for (size_t t = 0; t < taps; t++)
                             NAME(conv_step)
-                            (rows, vectors, from + ci * x_channel - t, w + (ci * taps + t) * rows,
-                             sum);
+                (rows, vectors, from + ci * x_channel - t, w + (ci * taps + t) * rows, sum);
                 from += some * x_channel;
                 w += some * taps * rows;
             }
