@@ -102,48 +102,41 @@ static void centre(const uc_kernels *kernels, void *reals, size_t count, size_t 
 
 double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel,
                        size_t elems) {
-    enum { SOME = 512 };
-    double reals[SOME] = {0}, largest = 0;
-    const float *singles = (const float *)(const void *)reals;
-    for (size_t i = 0; i < elems; i += SOME) {
-        const size_t some = elems - i < SOME ? elems - i : SOME;
+    enum { ROWS = 16, COLUMNS = 64 };
+    double reals[ROWS * COLUMNS] = {0}, cells[COLUMNS], largest = 0;
+    for (size_t i = 0; i < elems; i += ROWS * COLUMNS) {
+        const size_t left = elems - i, some = left < ROWS * COLUMNS ? left : ROWS * COLUMNS;
+        if (some < ROWS * COLUMNS)
+            memset(reals, 0, sizeof reals);
         kernels->load(dtype, (const char *)kernel + i * uc_dtype_bytes(dtype), reals, some);
-        /* Sums find a NaN or an infinity: times 0 they are NaN. */
-        double most = 0, spoilt = 0;
-        for (size_t k = 0; k < some; k++) {
-            const double value =
-                fabs(kernels->real_bytes == sizeof(double) ? reals[k] : singles[k]);
-            most = value > most ? value : most;
-            spoilt += value * 0;
+        kernels->magnitudes(reals, COLUMNS, ROWS, COLUMNS, cells);
+        for (size_t k = 0; k < COLUMNS / kernels->vector_lanes; k++) {
+            const double cell = kernels->real_bytes == sizeof(double)
+                                    ? cells[k]
+                                    : ((const float *)(const void *)cells)[k];
+            if (!(cell <= largest))
+                largest = cell;
+            if (largest != largest)
+                return largest;
         }
-        largest = (most > largest ? most : largest) + spoilt;
-        if (largest != largest)
-            break;
     }
     return largest;
 }
 
-/* One input channel's weights as reals, centred if they should be, to their places. */
-static void place_channel(const uc_pack *pack, channel_walk *walk, size_t in_channel,
-                          char *memory) {
+/* One input channel's weights as reals, centred if they should be. */
+static void load_channel(const uc_pack *pack, size_t in_channel, size_t taps, char *reals) {
     const uc_kernels *kernels = pack->kernels;
-    const size_t out_channels = pack->conv->out.channels;
-    const size_t kernel_taps = walk->axis[0].kernel * walk->axis[1].kernel * walk->axis[2].kernel;
-    const size_t elems = out_channels * kernel_taps;
-    walk->in_channel = in_channel;
-    walk->reals = memory;
+    const size_t out_channels = pack->conv->out.channels, elems = out_channels * taps;
     kernels->load(pack->dtype,
                   (const char *)pack->kernel + in_channel * elems * uc_dtype_bytes(pack->dtype),
-                  memory, elems);
+                  reals, elems);
     if (pack->centred)
-        for (size_t tap = 0; tap < kernel_taps; tap++)
-            centre(kernels, memory + tap * kernels->real_bytes, out_channels, kernel_taps);
-    if (pack->transforms) {
-        for (size_t i = 0; i < 2; i++)
-            uc_winograd_place(&pack->transforms[i], in_channel, memory, pack->transformed[i],
-                              (double *)(void *)(memory + elems * sizeof(double)));
-        return;
-    }
+        for (size_t tap = 0; tap < taps; tap++)
+            centre(kernels, reals + tap * kernels->real_bytes, out_channels, taps);
+}
+
+/* The same to its places in all phases. */
+static void place_channel(const channel_walk *walk) {
     size_t phase[UC_SPACE];
     for (phase[0] = 0; phase[0] < uc_axis_phases(&walk->axis[0]); phase[0]++)
         for (phase[1] = 0; phase[1] < uc_axis_phases(&walk->axis[1]); phase[1]++)
@@ -153,12 +146,13 @@ static void place_channel(const uc_pack *pack, channel_walk *walk, size_t in_cha
 
 uc_status uc_pack_run(const uc_pack *pack) {
     const uc_kernels *kernels = pack->kernels;
-    const size_t out_channels = pack->conv->out.channels, in_channels = pack->conv->in.channels;
+    const size_t out_channels = pack->conv->out.channels, in_channels = pack->conv->in.channels,
+                 panels = uc_panel_count(out_channels, kernels->panel), threads = pack->threads;
     channel_walk walk = {.pack = pack};
-    size_t elems = out_channels;
+    size_t taps = 1;
     for (size_t i = 0; i < UC_SPACE; i++) {
         walk.axis[i] = uc_axis_of(pack->conv, i);
-        elems *= walk.axis[i].kernel;
+        taps *= walk.axis[i].kernel;
     }
 
     memset(pack->bias, 0, out_channels * kernels->real_bytes);
@@ -167,21 +161,37 @@ uc_status uc_pack_run(const uc_pack *pack) {
     if (pack->centred)
         centre(kernels, pack->bias, out_channels, 1);
 
-    const size_t threads = pack->threads < in_channels ? pack->threads : in_channels;
-    size_t each = elems, total;
-    bool fits = uc_size_mul(&each, sizeof(double));
+    /* All weights as reals, and what each thread transforms them in. */
+    const size_t channel = out_channels * taps * kernels->real_bytes;
+    size_t reals = in_channels, scratch = 0, total;
+    bool fits = uc_size_mul(&reals, channel) && uc_size_align(&reals);
     if (pack->transforms)
-        fits = fits && uc_size_add(&each, uc_winograd_scratch_bytes(pack->conv));
-    fits = fits && uc_size_align(&each);
-    total = each;
-    if (!fits || !uc_size_mul(&total, threads))
+        fits = fits && uc_winograd_scratch_bytes(&pack->transforms[0], &scratch) &&
+               uc_size_align(&scratch);
+    total = scratch;
+    if (!fits || !uc_size_mul(&total, threads) || !uc_size_add(&total, reals))
         return uc_fail(UC_NO_MEMORY, "packing the weights would need more than memory holds");
     char *memory = uc_alloc(total);
     if (!memory)
         return UC_NO_MEMORY;
-#pragma omp parallel for num_threads((int)threads) if (threads > 1) firstprivate(walk)
-    for (size_t ci = 0; ci < in_channels; ci++)
-        place_channel(pack, &walk, ci, memory + (size_t)omp_get_thread_num() * each);
+#pragma omp parallel num_threads((int)threads) if (threads > 1) firstprivate(walk)
+    {
+#pragma omp for
+        for (size_t ci = 0; ci < in_channels; ci++) {
+            walk.in_channel = ci;
+            walk.reals = memory + ci * channel;
+            load_channel(pack, ci, taps, memory + ci * channel);
+            if (!pack->transforms)
+                place_channel(&walk);
+        }
+        if (pack->transforms) {
+#pragma omp for schedule(dynamic)
+            for (size_t p = 0; p < panels; p++)
+                uc_winograd_place(
+                    pack->transforms, p, memory, pack->transformed,
+                    (double *)(void *)(memory + reals + (size_t)omp_get_thread_num() * scratch));
+        }
+    }
     free(memory);
     return UC_OK;
 }

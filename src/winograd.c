@@ -43,22 +43,20 @@ bool uc_winograd_weights(const uc_winograd *w, size_t *elems) {
     return uc_size_mul(elems, w->conv->in.channels) && uc_size_mul(elems, w->conv->out.channels);
 }
 
-size_t uc_winograd_scratch_bytes(const uc_stage *conv) {
-    const size_t *kernel = conv->conv.kernel;
-    return conv->out.channels * (kernel[1] * kernel[2] * (kernel[0] + 1) + kernel[2] + 1) *
-           sizeof(double);
+/* Input channels whose weights are transformed together: enough for long loops, few enough for the
+ * cache. */
+static size_t channels_at_once(const uc_stage *conv) {
+    const size_t taps = conv->conv.kernel[0] * conv->conv.kernel[1] * conv->conv.kernel[2],
+                 some = ((size_t)4 << 10) / taps + 1;
+    return some < conv->in.channels ? some : conv->in.channels;
 }
 
-/* to = sum over the taps of a phase of weight * from, `count` numbers at a time. The phase's taps
- * lie `stride` steps apart. */
-static void transform(const double *weight, size_t taps, const double *from, size_t step,
-                      double *to, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        to[i] = weight[0] * from[i];
-    for (size_t t = 1; t < taps; t++)
-        if (weight[t] != 0)
-            for (size_t i = 0; i < count; i++)
-                to[i] += weight[t] * from[t * step + i];
+bool uc_winograd_scratch_bytes(const uc_winograd *w, size_t *bytes) {
+    const size_t *kernel = w->conv->conv.kernel;
+    *bytes = kernel[0] + 1;
+    return uc_size_mul(bytes, kernel[1]) && uc_size_add(bytes, 1) &&
+           uc_size_mul(bytes, kernel[2]) && uc_size_add(bytes, 1) &&
+           uc_size_mul(bytes, channels_at_once(w->conv) * w->kernels->panel * sizeof(double));
 }
 
 /* One segment of one point along a dimension, and where its phase's first tap is in the kernel. */
@@ -73,78 +71,105 @@ static segment segment_of(const uc_winograd *w, size_t dimension, size_t phase, 
                      (phase + w->conv->conv.padding[dimension]) % w->dim[dimension]->stride};
 }
 
-/* Rounds one product's weights of all output channels to their places, panel by panel. `number` of
- * `products` is the product's place in a panel. */
-static void store_weights(const uc_winograd *w, const double *from, char *weights, size_t products,
-                          size_t number, size_t in_channel) {
-    const size_t channels = w->conv->out.channels, in_channels = w->conv->in.channels;
-    const size_t panels = uc_panel_count(channels, w->kernels->panel);
-    for (size_t p = 0; p < panels; p++) {
-        const size_t begin = uc_panel_begin(channels, panels, p),
-                     size = uc_panel_begin(channels, panels, p + 1) - begin;
-        const size_t at =
-            begin * products * in_channels + (number * in_channels + in_channel) * size;
-        if (w->kernels->real_bytes == sizeof(float))
-            for (size_t c = 0; c < size; c++)
-                ((float *)(void *)weights)[at + c] = (float)from[begin + c];
-        else
-            memcpy((double *)(void *)weights + at, from + begin, size * sizeof *from);
+/* Some input channels of a panel: `count` numbers, [channel][panel channel], of every tap. */
+typedef struct weight_block {
+    const uc_winograd *winograd;
+    const double *taps;
+    double *by_depth, *by_height, *by_width;
+    size_t count;
+    char *weights; /* of the panel and these channels in the first product of a (d, h) phase */
+    size_t product_bytes; /* from one product to the next */
+} weight_block;
+
+/* All products of a (d, h) phase at one segment of a point along each. */
+static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t i,
+                      const uc_toom_phase *height, size_t j) {
+    const uc_winograd *w = b->winograd;
+    size_t before = 0;
+    for (size_t e = 0; e < w->dim[2]->stride; e++) {
+        const uc_toom_phase *along = &w->dim[2]->phase[e];
+        const size_t segments = depth->segments * height->segments * along->segments;
+        for (size_t k = 0; k < phase_products(along); k++) {
+            const segment column = segment_of(w, 2, e, k);
+            w->kernels->transform(column.weight, column.taps, b->by_height + column.tap * b->count,
+                                  w->dim[2]->stride * b->count, b->by_width, b->count);
+            /* points d, h, w outside, their segments d, h, w inside */
+            const size_t point =
+                (i / depth->segments * height->points + j / height->segments) * along->points +
+                k / along->segments;
+            const size_t within =
+                (i % depth->segments * height->segments + j % height->segments) * along->segments +
+                k % along->segments;
+            w->kernels->round(b->by_width,
+                              b->weights + (before + point * segments + within) * b->product_bytes,
+                              b->count);
+        }
+        before += phase_products(depth) * phase_products(height) * phase_products(along);
     }
 }
 
-void uc_winograd_place(const uc_winograd *w, size_t in_channel, const void *reals, void *weights,
-                       double *scratch) {
-    const size_t channels = w->conv->out.channels, *kernel = w->conv->conv.kernel;
-    const size_t width = kernel[2] * channels, plane = kernel[1] * width;
-    double *taps = scratch, *by_depth = taps + kernel[0] * plane, *by_height = by_depth + plane,
-           *by_width = by_height + width;
-    const size_t tap_count = kernel[0] * kernel[1] * kernel[2];
-    for (size_t c = 0; c < channels; c++)
-        for (size_t t = 0; t < tap_count; t++)
-            taps[t * channels + c] = w->kernels->real_bytes == sizeof(float)
-                                         ? ((const float *)reals)[c * tap_count + t]
-                                         : ((const double *)reals)[c * tap_count + t];
-
+static void place_block(weight_block *b, size_t panel_begin, size_t first_bytes) {
+    const uc_winograd *w = b->winograd;
+    const size_t width = w->conv->conv.kernel[2] * b->count,
+                 plane = w->conv->conv.kernel[1] * width, bytes = w->kernels->real_bytes;
+    char *weights = b->weights;
     for (size_t d = 0; d < w->dim[0]->stride; d++)
         for (size_t i = 0; i < phase_products(&w->dim[0]->phase[d]); i++) {
             const segment depth = segment_of(w, 0, d, i);
-            transform(depth.weight, depth.taps, taps + depth.tap * plane, w->dim[0]->stride * plane,
-                      by_depth, plane);
+            w->kernels->transform(depth.weight, depth.taps, b->taps + depth.tap * plane,
+                                  w->dim[0]->stride * plane, b->by_depth, plane);
             for (size_t h = 0; h < w->dim[1]->stride; h++) {
-                const size_t products = pair_products(w, d, h);
-                const size_t points = w->dim[1]->phase[h].points,
-                             segments = w->dim[1]->phase[h].segments;
-                char *to = (char *)weights + pair_offset(w, d, h) * w->kernels->real_bytes;
-                for (size_t j = 0; j < points * segments; j++) {
+                b->weights = weights + first_bytes +
+                             (pair_offset(w, d, h) +
+                              panel_begin * pair_products(w, d, h) * w->conv->in.channels) *
+                                 bytes;
+                for (size_t j = 0; j < phase_products(&w->dim[1]->phase[h]); j++) {
                     const segment height = segment_of(w, 1, h, j);
-                    transform(height.weight, height.taps, by_depth + height.tap * width,
-                              w->dim[1]->stride * width, by_height, width);
-                    size_t before = 0;
-                    for (size_t e = 0; e < w->dim[2]->stride; e++) {
-                        const uc_toom_phase *along = &w->dim[2]->phase[e];
-                        const size_t depth_segments = w->dim[0]->phase[d].segments;
-                        for (size_t k = 0; k < phase_products(along); k++) {
-                            const segment column = segment_of(w, 2, e, k);
-                            transform(column.weight, column.taps, by_height + column.tap * channels,
-                                      w->dim[2]->stride * channels, by_width, channels);
-                            /* points d, h, w outside, their segments d, h, w inside */
-                            const size_t point =
-                                (i / depth_segments * points + j / segments) * along->points +
-                                k / along->segments;
-                            const size_t within =
-                                (i % depth_segments * segments + j % segments) * along->segments +
-                                k % along->segments;
-                            const size_t number =
-                                before + point * depth_segments * segments * along->segments +
-                                within;
-                            store_weights(w, by_width, to, products, number, in_channel);
-                        }
-                        before += phase_products(&w->dim[0]->phase[d]) * points * segments *
-                                  phase_products(along);
-                    }
+                    w->kernels->transform(height.weight, height.taps,
+                                          b->by_depth + height.tap * width,
+                                          w->dim[1]->stride * width, b->by_height, width);
+                    place_row(b, &w->dim[0]->phase[d], i, &w->dim[1]->phase[h], j);
                 }
             }
         }
+}
+
+void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void *reals,
+                       void *const weights[2], double *scratch) {
+    const uc_winograd *w = &transforms[0]; /* they differ in dimensions alone */
+    const size_t channels = w->conv->out.channels, in_channels = w->conv->in.channels;
+    const size_t *kernel = w->conv->conv.kernel, taps = kernel[0] * kernel[1] * kernel[2];
+    const size_t panels = uc_panel_count(channels, w->kernels->panel),
+                 begin = uc_panel_begin(channels, panels, panel),
+                 size = uc_panel_begin(channels, panels, panel + 1) - begin,
+                 bytes = w->kernels->real_bytes;
+    for (size_t first = 0, some; first < in_channels; first += some) {
+        some = channels_at_once(w->conv);
+        some = in_channels - first < some ? in_channels - first : some;
+        const size_t count = some * size;
+        for (size_t ci = 0; ci < some; ci++)
+            for (size_t c = 0; c < size; c++) {
+                const size_t from = ((first + ci) * channels + begin + c) * taps;
+                double *to = scratch + ci * size + c;
+                if (bytes == sizeof(float))
+                    for (size_t t = 0; t < taps; t++)
+                        to[t * count] = ((const float *)reals)[from + t];
+                else
+                    for (size_t t = 0; t < taps; t++)
+                        to[t * count] = ((const double *)reals)[from + t];
+            }
+        for (size_t i = 0; i < 2; i++) {
+            weight_block b = {.winograd = &transforms[i],
+                              .taps = scratch,
+                              .by_depth = scratch + taps * count,
+                              .count = count,
+                              .weights = weights[i],
+                              .product_bytes = in_channels * size * bytes};
+            b.by_height = b.by_depth + kernel[1] * kernel[2] * count;
+            b.by_width = b.by_height + kernel[2] * count;
+            place_block(&b, begin, first * size * bytes);
+        }
+    }
 }
 
 /* ---- Blocks ---- */

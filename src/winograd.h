@@ -23,12 +23,15 @@ typedef struct uc_winograd {
     const void *weights, *bias;
 } uc_winograd;
 
-/* Reals of the transformed weights; false where that overflows. Puts one input channel's weights,
- * reals in the order [out channel][taps], into place with `scratch`. */
+/* Reals of the transformed weights; false where that overflows. */
 bool uc_winograd_weights(const uc_winograd *winograd, size_t *elems);
-size_t uc_winograd_scratch_bytes(const uc_stage *conv);
-void uc_winograd_place(const uc_winograd *winograd, size_t in_channel, const void *reals,
-                       void *weights, double *scratch);
+
+/* Puts one panel's weights into place, by two transforms of one convolution, from all of them as
+ * reals in the order [in channel][out channel][taps], with `scratch`; false where its size
+ * overflows. */
+bool uc_winograd_scratch_bytes(const uc_winograd *winograd, size_t *bytes);
+void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void *reals,
+                       void *const weights[2], double *scratch);
 
 /* What the combined inputs of a block may take. */
 #define UC_WINOGRAD_INPUT_BYTES ((size_t)3 << 20)

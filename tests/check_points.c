@@ -493,6 +493,42 @@ static void check_magnitudes(const uc_kernels *kernels, struct rng *rng, size_t 
     buffer_free(&to);
 }
 
+/* Weights: sums in double, and rounded once. */
+static void check_weights(const uc_kernels *kernels, struct rng *rng, size_t terms, size_t count) {
+    const size_t step = count + rng_below(rng, 3);
+    struct buffer from = buffer_new(((terms - 1) * step + count) * sizeof(double), sizeof(double),
+                                    random_guard(rng)),
+                  to = buffer_new(count * sizeof(double), sizeof(double), random_guard(rng)),
+                  reals = reals_new(kernels, count, random_guard(rng));
+    double factor[8], *values = from.data;
+    for (size_t i = 0; i < 8; i++)
+        factor[i] = rng_normal(rng);
+    for (size_t i = 0; i < (terms - 1) * step + count; i++)
+        values[i] = rng_normal(rng);
+    kernels->transform(factor, terms, from.data, step, to.data, count);
+    kernels->round(to.data, reals.data, count);
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        long double value = 0, magnitude = 0;
+        for (size_t t = 0; t < terms; t++) {
+            const long double term = (long double)factor[t] * values[t * step + i];
+            value += term;
+            magnitude += fabsl(term);
+        }
+        const double got = ((const double *)to.data)[i];
+        wrong += !(fabsl(got - value) <= magnitude * (double)(terms + 1) * 1.2e-16);
+        wrong += real_get(kernels, reals.data, i) !=
+                 (kernels->real_bytes == sizeof(float) ? (double)(float)got : got);
+    }
+    CHECK(wrong == 0, "%s: weights of %zu terms, %zu of them: %zu wrong", kernels->name, terms,
+          count, wrong);
+    CHECK(buffer_intact(&from) && buffer_intact(&to) && buffer_intact(&reals),
+          "%s: weights of %zu terms, %zu of them: written outside", kernels->name, terms, count);
+    buffer_free(&from);
+    buffer_free(&to);
+    buffer_free(&reals);
+}
+
 static void check_combines(const uc_kernels *kernels, struct rng *rng) {
     for (size_t terms = 0; terms <= UC_COMBINE_TERMS; terms++)
         for (size_t vectors = 1; vectors <= 5; vectors++)
@@ -546,6 +582,9 @@ static void check_table(const uc_kernels *kernels) {
     struct rng rng = {2};
     check_combines(kernels, &rng);
     check_tooms(kernels, &rng);
+    for (size_t terms = 1; terms <= 8; terms++)
+        for (size_t count = 1; count < 70; count += 1 + count / 5)
+            check_weights(kernels, &rng, terms, count);
     check_splits(kernels, &rng);
 }
 

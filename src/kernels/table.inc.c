@@ -147,6 +147,8 @@ const uc_kernels TABLE = {
     .combine = NAME(combine),
     .toom = NAME(toom),
     .split = NAME(split),
+    .transform = NAME(transform),
+    .round = NAME(round),
     .magnitudes = NAME(magnitudes),
     .finish =
         {

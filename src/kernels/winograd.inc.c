@@ -292,6 +292,35 @@ static void NAME(toom)(const uc_toom_run *run) {
         singles[run->rows - 1](run, first);
 }
 
+/* `terms` is a constant where this is expanded. */
+INLINE void NAME(transform_terms)(const size_t terms, const double *factor,
+                                  const double *restrict from, size_t step, double *restrict to,
+                                  size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        double sum = factor[0] * from[i];
+        UNROLL for (size_t t = 1; t < terms; t++) sum += factor[t] * from[t * step + i];
+        to[i] = sum;
+    }
+}
+
+static void NAME(transform)(const double *factor, size_t terms, const double *from, size_t step,
+                            double *to, size_t count) {
+    if (terms == 1)
+        NAME(transform_terms)(1, factor, from, step, to, count);
+    else if (terms == 2)
+        NAME(transform_terms)(2, factor, from, step, to, count);
+    else if (terms == 3)
+        NAME(transform_terms)(3, factor, from, step, to, count);
+    else
+        NAME(transform_terms)(terms, factor, from, step, to, count);
+}
+
+static void NAME(round)(const double *restrict from, void *reals, size_t count) {
+    REAL *restrict to = reals;
+    for (size_t i = 0; i < count; i++)
+        to[i] = (REAL)from[i];
+}
+
 static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,
                         size_t plane_step) {
     const REAL *from = columns;
