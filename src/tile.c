@@ -118,13 +118,20 @@ static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step
     const uc_kernels *kernels = w->plan->kernels;
     const uc_chain *chain = &w->plan->chain;
     const uc_rows rows = rows_of(w, 0, count);
+    const size_t bytes = uc_dtype_bytes(chain->dtype), row_bytes = rows.columns * bytes,
+                 channel_bytes = uc_extent_positions(&chain->in) * bytes;
     for (size_t c = 0; c < rows.channels; c++)
-        for (size_t r = 0; r < count; r++)
-            kernels->load(
-                chain->dtype,
-                (const char *)w->input + element_offset(w, &chain->in, c, depth, height + r * step),
-                (char *)rows.reals + (c * rows.lanes + r * rows.pitch) * kernels->real_bytes,
-                rows.columns);
+        for (size_t r = 0; r < count; r++) {
+            const char *row =
+                (const char *)w->input + element_offset(w, &chain->in, c, depth, height + r * step);
+            if (c + 4 < rows.channels) /* every channel is a page of its own */
+                for (size_t i = 0; i < row_bytes; i += 64)
+                    __builtin_prefetch(row + 4 * channel_bytes + i);
+            kernels->load(chain->dtype, row,
+                          (char *)rows.reals +
+                              (c * rows.lanes + r * rows.pitch) * kernels->real_bytes,
+                          rows.columns);
+        }
     return rows;
 }
 

@@ -207,6 +207,9 @@ INLINE void NAME(merge)(vec (*fold)(vec, vec), REAL *into, size_t into_step, con
                         size_t from_step, size_t channels, size_t count, bool first) {
     for (size_t c = 0; c < channels; c++, into += into_step, from += from_step) {
         size_t i = 0;
+        if (c + 4 < channels) /* the input's channels are a page each */
+            for (size_t k = 0; k < count; k += 64 / sizeof *from)
+                __builtin_prefetch(from + 4 * from_step + k);
         if (first)
             for (; i + LANES <= count; i += LANES)
                 store_vector(into + i, load_vector(from + i));

@@ -72,37 +72,89 @@ INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL t
 /* Columns that are zipped at a time before they are converted. */
 #define ZIP 512
 
-static void NAME(store_half)(uc_dtype dtype, const REAL *restrict from, uc_half *restrict to,
-                             size_t count) {
-    size_t i = 0;
-    if (dtype == UC_BF16) {
-        for (; i < count; i++)
-            to[i] = uc_f32_to_bf16((float)from[i]);
-        return;
+#if !REAL_IS_DOUBLE
+/* A vector in 16 bits. */
+typedef uint16_t NAME(halves) __attribute__((vector_size(LANES * 2)));
+typedef uint16_t NAME(halves_unaligned)
+    __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
+
+INLINE NAME(halves) NAME(halves_of)(const bool brain, vec x) {
+    const ivec bits = (ivec)x;
+#if defined(__F16C__)
+    if (!brain) {
+#if VECTOR_BYTES == 64
+        return (NAME(halves))_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
+#elif VECTOR_BYTES == 32
+        return (NAME(halves))_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
+#endif
     }
-#if defined(__F16C__) && !REAL_IS_DOUBLE
-    for (; i + 8 <= count; i += 8)
-        _mm_storeu_si128((__m128i *)(void *)(to + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#else
+    (void)brain;
+#endif
+    /* As uc_f32_to_bf16() does. */
+    const ivec rounded = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000,
+               chosen = (rounded & (x == x)) | (nan & (x != x));
+    return __builtin_convertvector(chosen >> 16, NAME(halves));
+}
+
+INLINE void NAME(stream_halves)(uc_half *to, NAME(halves) v) {
+#if defined(__AVX__) && VECTOR_BYTES > 16
+    __asm__("vmovntps %1, %0" : "=m"(*(NAME(halves_unaligned) *)to) : "x"(v));
+#else
+    *(NAME(halves_unaligned) *)to = v;
+#endif
+}
+
+/* Whole vectors in 16 bits; `brain` and `stream` are constants where this is expanded. Returns how
+ * many reals it took. */
+INLINE size_t NAME(put_halves)(const bool brain, const bool stream, const REAL *from, uc_half *to,
+                               size_t count) {
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        const NAME(halves) v = NAME(halves_of)(brain, load_vector(from + i));
+        if (stream)
+            NAME(stream_halves)(to + i, v);
+        else
+            *(NAME(halves_unaligned) *)(to + i) = v;
+    }
+    return i;
+}
+#endif
+
+static void NAME(store_half)(uc_dtype dtype, const REAL *restrict from, uc_half *restrict to,
+                             size_t count, bool stream) {
+    size_t i = 0;
+    const bool brain = dtype == UC_BF16;
+#if REAL_IS_DOUBLE
+    (void)stream;
+#else
+    if (brain)
+        i = stream ? NAME(put_halves)(true, true, from, to, count)
+                   : NAME(put_halves)(true, false, from, to, count);
+#if defined(__F16C__) && VECTOR_BYTES > 16
+    else
+        i = stream ? NAME(put_halves)(false, true, from, to, count)
+                   : NAME(put_halves)(false, false, from, to, count);
+#endif
 #endif
     for (; i < count; i++)
-        to[i] = uc_f32_to_f16((float)from[i]);
+        to[i] = brain ? uc_f32_to_bf16((float)from[i]) : uc_f32_to_f16((float)from[i]);
 }
 
 /* One row of one channel in 16 bits. */
 static void NAME(store_half_row)(uc_dtype dtype, const REAL *from, size_t phases, size_t phase_step,
-                                 REAL times, uc_half *to, size_t columns) {
+                                 REAL times, uc_half *to, size_t columns, bool stream) {
     REAL zipped[ZIP];
-    const size_t most = phases < ZIP ? ZIP / phases : 0; /* lanes at a time */
+    const size_t most = phases < ZIP ? ZIP / phases / LANES * LANES : 0; /* lanes at a time */
     for (size_t lane = 0; most && lane * phases < columns; lane += most) {
         const size_t begin = lane * phases, left = columns - begin,
                      some = left < most * phases ? left : most * phases;
         NAME(zip)(from + lane, phases, phase_step, times, zipped, some, false);
-        NAME(store_half)(dtype, zipped, to + begin, some);
+        NAME(store_half)(dtype, zipped, to + begin, some, stream);
     }
     for (size_t i = 0; !most && i < columns; i++) { /* columns far apart: one by one */
         zipped[0] = from[i % phases * phase_step + i / phases] * times;
-        NAME(store_half)(dtype, zipped, to + i, 1);
+        NAME(store_half)(dtype, zipped, to + i, 1, false);
     }
 }
 
@@ -111,23 +163,24 @@ static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales,
     const size_t phases = rows->phases, columns = rows->columns;
     const bool half = dtype == UC_F16 || dtype == UC_BF16;
     /* Streaming needs whole vectors at whole addresses. */
-    stream = stream && (uintptr_t)elements % VECTOR_BYTES == 0 && channel_step % LANES == 0 &&
+    const size_t bytes = half ? sizeof(uc_half) : sizeof(REAL);
+    stream = stream && (uintptr_t)elements % (LANES * bytes) == 0 && channel_step % LANES == 0 &&
              (rows->rows == 1 || row_step % LANES == 0);
     for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < rows->rows; r++) {
             const REAL *from = (const REAL *)rows->reals + c * rows->lanes + r * rows->pitch;
             const REAL times = scales ? ((const REAL *)scales)[c] : 1;
             const size_t at = c * channel_step + r * row_step;
-            if (half) {
-                NAME(store_half_row)
-                (dtype, from, phases, rows->phase_step, times, (uc_half *)elements + at, columns);
-                continue;
-            }
-            REAL *to = (REAL *)elements + at;      /* the real type is the element type */
             if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
-                for (size_t i = 0; i < columns; i += 64 / sizeof *to)
-                    __builtin_prefetch(to + 2 * channel_step + i, 1);
-            NAME(zip)(from, phases, rows->phase_step, times, to, columns, stream);
+                for (size_t i = 0; i < columns * bytes; i += 64)
+                    __builtin_prefetch((char *)elements + (at + 2 * channel_step) * bytes + i, 1);
+            if (half)
+                NAME(store_half_row)
+            (dtype, from, phases, rows->phase_step, times, (uc_half *)elements + at, columns,
+             stream);
+            else /* the real type is the element type */
+                NAME(zip)(from, phases, rows->phase_step, times, (REAL *)elements + at, columns,
+                          stream);
         }
 #if defined(__x86_64__)
     if (stream)
