@@ -223,19 +223,6 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     return UC_OK;
 }
 
-/* What the direct convolution costs for one batch item, in multiply-adds of a vector. Its lanes are
- * whole vectors, of one row or of several that run on with zeros between them. */
-static double direct_cost(const uc_plan *plan) {
-    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
-    const uc_axis axis = uc_axis_of(conv, 2);
-    const double batch_size = (double)(plan->chain.batch_size ? plan->chain.batch_size : 1),
-                 vector = (double)plan->kernels->vector_lanes,
-                 lanes = ceil((double)conv->out.size[2] / (double)axis.stride),
-                 whole = ceil(lanes / vector) * vector,
-                 joined = fmax(lanes, (double)(axis.in + (axis.kernel - 1) / axis.stride));
-    return uc_chain_flops(&plan->chain) / 2 / batch_size / vector * fmin(whole, joined) / lanes;
-}
-
 /* Whether something behind the convolution needs all of space: its rows are made a few channels at
  * a time, and inputs would be combined again for each few. */
 static bool needs_everything(const uc_chain *chain) {
@@ -274,10 +261,14 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         s->conv = &plan->chain.stage[plan->chain.conv_stage];
         double cost = 1; /* where there is none */
         plan->why_direct = find_outputs(s, plan->outputs, &cost);
-        const double direct = direct_cost(plan);
-        plan->direct_by_winograd = direct / cost;
-        if (!plan->why_direct && automatic && cost > direct)
-            plan->why_direct = "it would not be quicker";
+        if (!plan->why_direct) {
+            const double items = (double)(plan->chain.batch_size ? plan->chain.batch_size : 1);
+            const double direct = uc_direct_cost(plan->kernels, s->conv,
+                                                 uc_chain_flops(&plan->chain) / items, s->space);
+            plan->direct_by_winograd = direct / cost;
+            if (automatic && cost > direct)
+                plan->why_direct = "it would not be quicker";
+        }
         if (!plan->why_direct)
             status = keep_transforms(plan, s, largest_weight);
         free(s);

@@ -25,10 +25,6 @@ static int omp_get_max_threads(void) {
 
 #define MAX_THREADS 1024
 
-/* What rows of a convolution may take when several run on into each other: with the weights of a
- * phase they should stay in a core's L2. */
-#define TILE_BYTES ((size_t)288 << 10)
-
 /* What a slab may take, if one row does not need more. */
 #define SLAB_BYTES ((size_t)6 << 20)
 
@@ -188,41 +184,13 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
     return (uc_reach){first, last >= first ? (size_t)(last - first) + 1 : 0};
 }
 
-/* About how long the convolution takes for a number of lanes, in vectors: pairs share the loads of
- * weights, a last single one has too few accumulators to hide its latency. */
-static double lanes_cost(size_t lanes, size_t vector_lanes) {
-    const size_t vectors = (lanes - 1) / vector_lanes + 1;
-    return (double)(vectors / 2 * 2) + (double)(vectors % 2) * 1.4;
-}
-
-/* How many rows of the convolution run on into each other, so that narrow rows fill vectors. */
-static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes,
-                               size_t pitch) {
-    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
-    const uc_axis axis = uc_axis_of(conv, 1);
-    const size_t window = window_after_conv(&plan->chain, pass->stages, 1);
-    const size_t heights = pass->extent.size[1] * window, vector = plan->kernels->vector_lanes;
-    size_t most = (heights - 1) / axis.stride + 1;
-    if (plan->exact || most == 1)
-        return 1;
-    if (most > UC_MAX_ROWS)
-        most = UC_MAX_ROWS;
-    /* Rows of zeros are multiplied too. */
-    const double all = (double)axis.kernel * (double)heights / (double)axis.stride;
-    const double zeros =
-        1 + (double)(axis.kernel - 1) * (double)axis.kernel / (2 * (double)axis.stride) / all;
-    const size_t row_bytes =
-        pitch * conv->out.channels * conv->conv.stride[2] * plan->kernels->real_bytes;
-    size_t best = 1;
-    double best_cost = lanes_cost(lanes, vector);
-    for (size_t rows = 2; rows <= most && rows * row_bytes <= TILE_BYTES; rows++) {
-        const double cost = zeros * lanes_cost((rows - 1) * pitch + lanes, vector) / (double)rows;
-        if (cost < 0.98 * best_cost) {
-            best = rows;
-            best_cost = cost;
-        }
-    }
-    return best;
+/* How many rows of the convolution run on into each other. */
+static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
+    const size_t heights = pass->extent.size[1] * window_after_conv(&plan->chain, pass->stages, 1);
+    double cost;
+    return plan->exact ? 1
+                       : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage],
+                                        heights, lanes, pass->pitch, &cost);
 }
 
 /* Columns of every stage, worked back from the pass's own. */
@@ -274,7 +242,7 @@ static void plan_slab(const uc_plan *plan, uc_pass *pass) {
 
     pass->lead = lead;
     pass->pitch = pitch > lanes ? pitch : lanes;
-    pass->conv_rows = choose_conv_rows(plan, pass, lanes, pass->pitch);
+    pass->conv_rows = choose_conv_rows(plan, pass, lanes);
     if (pass->conv_rows == 1) {
         pass->lead = round_up(lead, vector); /* the first column is aligned */
         pass->pitch = round_up(axis.in + (pass->lead > tail ? pass->lead : tail), vector);

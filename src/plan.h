@@ -4,11 +4,10 @@
 #define UC_PLAN_H
 
 #include "amx.h"
+#include "direct.h"
 #include "kernels/kernels.h"
 #include "phase.h"
 #include "winograd.h"
-
-#define UC_MAX_ROWS 32 /* of one run */
 
 /* One walk over the space that the stages [0, stages) make. It goes band by band: the convolution's
  * input for a band of depths and heights is packed into the slab, then the band's rows are made in

@@ -212,13 +212,6 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     return s;
 }
 
-/* About how long products take for a number of lanes, in vectors: a last single one has too few
- * accumulators to hide the latency of a multiply-add. */
-static double lanes_cost(size_t lanes, size_t vector) {
-    const size_t vectors = (lanes - 1) / vector + 1;
-    return (double)(vectors / 2 * 2) + 1.4 * (double)(vectors % 2);
-}
-
 void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
     const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
                  in_channels = w->conv->in.channels;
@@ -237,7 +230,7 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
             (lanes > w->rows_bytes / lane_rows || lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
             break;
         const double cost =
-            lanes_cost(rows * b->tiles[2], vector) * (double)((b->tiles[1] - 1) / rows + 1);
+            uc_lanes_cost(rows * b->tiles[2], vector) * (double)((b->tiles[1] - 1) / rows + 1);
         if (cost < best * 0.96) {
             best = cost;
             b->tile_rows = rows;
@@ -267,39 +260,45 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
     return 2 * (double)weights * (double)b->lanes * (double)b->tiles[0] * (double)b->groups;
 }
 
-/* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of the shape sweep.
- */
-#define COST_PRODUCT 1.0 /* of two vectors, or nearly two */
-#define COST_OUTPUT 1.9  /* a vector of products read, or of outputs written */
-#define COST_INPUT 12.0  /* a vector of combined inputs */
-#define COST_ROW 400.0   /* a row of them in all channels */
+/* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of some hundred
+ * shapes on one thread. */
+#define COST_PRODUCT 0.94 /* a vector times a weight */
+#define COST_OUTPUT 1.4   /* a vector of products read, or of outputs written */
+#define COST_INPUT 4.8    /* a vector of combined inputs */
+#define COST_ROW 4.9      /* a vector of them on the way, along depth or height */
+#define COST_SUM 334.0    /* a row of them in all channels */
 
 double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
+    const uc_toom *const *dim = w->dim;
     const double in_channels = (double)w->conv->in.channels,
-                 out_channels = (double)w->conv->out.channels;
-    const double blocks = (double)b->tiles[0] * (double)b->groups,
-                 vectors = (double)b->used / (double)w->kernels->vector_lanes,
-                 cost_lanes = lanes_cost(b->used, w->kernels->vector_lanes);
-    double products = 0, made = 0, rows = 0;
-    for (size_t d = 0; d < w->dim[0]->stride; d++)
-        for (size_t h = 0; h < w->dim[1]->stride; h++) {
-            const uc_toom_phase *depth = &w->dim[0]->phase[d], *height = &w->dim[1]->phase[h];
+                 out_channels = (double)w->conv->out.channels,
+                 vector = (double)w->kernels->vector_lanes;
+    const double blocks = (double)b->tiles[0] * (double)b->groups, tile_rows = (double)b->tile_rows,
+                 vectors = (double)b->used / vector, rows = (double)input_rows(w);
+    double products = 0, made = 0;
+    for (size_t d = 0; d < dim[0]->stride; d++)
+        for (size_t h = 0; h < dim[1]->stride; h++) {
+            const uc_toom_phase *depth = &dim[0]->phase[d], *height = &dim[1]->phase[h];
             products += (double)pair_products(w, d, h);
-            rows += (double)(depth->rows * height->rows * w->dim[2]->rows);
-            for (size_t e = 0; e < w->dim[2]->stride; e++) {
-                const uc_toom_phase *width = &w->dim[2]->phase[e];
+            for (size_t e = 0; e < dim[2]->stride; e++) {
+                const uc_toom_phase *width = &dim[2]->phase[e];
                 /* What is combined along width, then height, then depth. */
-                made += (double)(depth->points * height->points *
-                                 (width->points + w->dim[2]->outputs)) +
-                        (double)(depth->points * w->dim[2]->outputs *
-                                 (height->points + w->dim[1]->outputs)) +
-                        (double)(w->dim[2]->outputs * w->dim[1]->outputs *
-                                 (depth->points + w->dim[0]->outputs));
+                made +=
+                    (double)(depth->points * height->points * (width->points + dim[2]->outputs)) +
+                    (double)(depth->points * dim[2]->outputs * (height->points + dim[1]->outputs)) +
+                    (double)(dim[2]->outputs * dim[1]->outputs * (depth->points + dim[0]->outputs));
             }
         }
-    return blocks * (COST_PRODUCT * cost_lanes * products * in_channels * out_channels +
+    /* Fewer than 4 channels by 2 vectors are too few accumulators. */
+    const double panel =
+        out_channels / (double)uc_panel_count(w->conv->out.channels, w->kernels->panel);
+    const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
+                         in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
+    return blocks * (COST_PRODUCT * uc_lanes_cost(b->used, w->kernels->vector_lanes) * products *
+                         in_channels * out_channels * fmax(1, 4 / panel) +
                      COST_OUTPUT * vectors * made * out_channels +
-                     rows * (COST_INPUT * vectors * in_channels + COST_ROW * (double)b->tile_rows));
+                     COST_INPUT * vectors * rows * in_channels + COST_ROW * steps +
+                     COST_SUM * rows * tile_rows);
 }
 
 /* ---- Filling ---- */

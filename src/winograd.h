@@ -55,7 +55,7 @@ void uc_winograd_blocks(const uc_winograd *winograd, const size_t space[UC_SPACE
                         uc_blocks *blocks);
 
 /* Twice the multiplications at points for one batch item; and about how long all of it takes, in
- * multiply-adds of a vector. */
+ * half cycles of a core with two multiply-adds a cycle. */
 double uc_winograd_flops(const uc_winograd *winograd, const uc_blocks *blocks);
 double uc_winograd_cost(const uc_winograd *winograd, const uc_blocks *blocks);
 

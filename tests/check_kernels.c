@@ -123,7 +123,7 @@ static void check_loads_and_stores(const uc_kernels *kernels) {
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             for (int again = 0; again < 4; again++)
                 check_load(kernels, dtypes[d], counts[i], &rng);
-        for (size_t phases = 1; phases <= 7; phases++)
+        for (size_t phases = 1; phases <= 13; phases++)
             for (size_t columns = phases; columns < 100; columns++)
                 check_store(kernels, dtypes[d], phases, columns, rng_below(&rng, 2), &rng);
         for (size_t phases = 1; phases < 700; phases += 1 + phases / 2)

@@ -179,6 +179,13 @@ extern const uc_kernels uc_kernels_portable_f32, uc_kernels_portable_f64;
 extern const uc_kernels uc_kernels_avx2_f32, uc_kernels_avx2_f64;
 extern const uc_kernels uc_kernels_avx512_f32, uc_kernels_avx512_f64;
 
+/* About how long a kernel takes for a number of lanes, in vectors: pairs share the loads of
+ * weights, a last single one has too few accumulators to hide the latency of a multiply-add. */
+static inline double uc_lanes_cost(size_t lanes, size_t vector_lanes) {
+    const size_t vectors = (lanes - 1) / vector_lanes + 1;
+    return (double)(vectors / 2 * 2) + (double)(vectors % 2) * 1.4;
+}
+
 /* Output channels are cut into panels of at most `panel` channels and about the same size: the
  * first channel of panel p of `count`. */
 static inline size_t uc_panel_count(size_t channels, size_t panel) {

@@ -41,6 +41,9 @@
 #undef TWO_OF_3
 #undef ALL_3
 #undef PAIRS_OF_3
+#undef TWO_LANES_OF_3
+#undef ALL_LANES_OF_3
+#undef LANES_OF_3
 #undef splat
 #undef choose
 #undef MINMAX

@@ -28,23 +28,29 @@ static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t
     }
 }
 
-/* Whole vectors of 1, 2, 4 or 6 phases, times a number and zipped; `phases` and `stream` are
- * constants where this is expanded. Returns how many lanes it took. */
+/* Whole vectors of 1, 2, 3, 4, 6, 8 or 12 phases, times a number and zipped; `phases` and `stream`
+ * are constants where this is expanded. Returns how many lanes it took. */
 INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const REAL *from,
                                 size_t phase_step, REAL times, REAL *to, size_t lanes) {
     size_t j = 0;
     for (; j + LANES <= lanes; j += LANES) {
-        vec v[6];
+        vec v[12];
         UNROLL for (size_t e = 0; e < phases; e++) v[e] =
             load_vector(from + e * phase_step + j) * times;
         if (phases == 1)
             NAME(put_vector)(to + j, v[0], stream);
         else if (phases == 2)
             NAME(put_zipped_2)(to + j * phases, v[0], v[1], stream);
+        else if (phases == 3)
+            NAME(put_zipped_3)(to + j * phases, v, stream);
         else if (phases == 4)
             NAME(put_zipped_4)(to + j * phases, v, stream);
-        else
+        else if (phases == 6)
             NAME(put_zipped_6)(to + j * phases, v, stream);
+        else if (phases == 8)
+            NAME(put_zipped_8)(to + j * phases, v, stream);
+        else
+            NAME(put_zipped_12)(to + j * phases, v, stream);
     }
     return j;
 }
@@ -61,8 +67,11 @@ INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL t
                    : NAME(zip_vectors)(count, false, from, phase_step, times, to, lanes);
     ZIP_PHASES(1)
     ZIP_PHASES(2)
+    ZIP_PHASES(3)
     ZIP_PHASES(4)
     ZIP_PHASES(6)
+    ZIP_PHASES(8)
+    ZIP_PHASES(12)
 #undef ZIP_PHASES
     for (size_t e = 0; e < phases; e++)
         for (size_t i = j * phases + e, lane = j; i < columns; i += phases, lane++)

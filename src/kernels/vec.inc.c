@@ -150,7 +150,7 @@ INLINE void NAME(put_vector)(REAL *to, vec v, bool stream) {
         NAME(store_vector)(to, v);
 }
 
-/* The lanes of 2, 4 or 6 vectors in turn. */
+/* The lanes of 2, 3, 4, 6, 8 or 12 vectors in turn. */
 INLINE void NAME(put_zipped_2)(REAL *to, vec a, vec b, bool stream) {
     NAME(put_vector)(to, __builtin_shufflevector(a, b, ZIP_FIRST), stream);
     NAME(put_vector)(to + LANES, __builtin_shufflevector(a, b, ZIP_SECOND), stream);
@@ -189,6 +189,41 @@ INLINE void NAME(put_zipped_6)(REAL *to, const vec v[6], bool stream) {
     (to + 3 * LANES, __builtin_shufflevector(v[0], v[1], ZIP_SECOND),
      __builtin_shufflevector(v[2], v[3], ZIP_SECOND),
      __builtin_shufflevector(v[4], v[5], ZIP_SECOND), stream);
+}
+
+/* Of three vectors, lanes in turn: the same for lane q of all that comes out. */
+#define TWO_LANES_OF_3(q) ((q) % 3 == 2 ? -1 : (q) % 3 * LANE_COUNT + (q) / 3)
+#define ALL_LANES_OF_3(q) ((q) % 3 == 2 ? LANE_COUNT + (q) / 3 : (q) % LANE_COUNT)
+#define LANES_OF_3(k, v)                                                                           \
+    __builtin_shufflevector(                                                                       \
+        __builtin_shufflevector((v)[0], (v)[1], EACH_LANE(TWO_LANES_OF_3, (k)*LANE_COUNT)),        \
+        (v)[2], EACH_LANE(ALL_LANES_OF_3, (k)*LANE_COUNT))
+
+INLINE void NAME(put_zipped_3)(REAL *to, const vec v[3], bool stream) {
+    NAME(put_vector)(to, LANES_OF_3(0, v), stream);
+    NAME(put_vector)(to + LANES, LANES_OF_3(1, v), stream);
+    NAME(put_vector)(to + 2 * LANES, LANES_OF_3(2, v), stream);
+}
+
+/* Twice as many: each vector zipped with the one that comes half of them later, then all. */
+INLINE void NAME(put_zipped_8)(REAL *to, const vec v[8], bool stream) {
+    vec first[4], second[4];
+    UNROLL for (size_t i = 0; i < 4; i++) {
+        first[i] = __builtin_shufflevector(v[i], v[i + 4], ZIP_FIRST);
+        second[i] = __builtin_shufflevector(v[i], v[i + 4], ZIP_SECOND);
+    }
+    NAME(put_zipped_4)(to, first, stream);
+    NAME(put_zipped_4)(to + 4 * LANES, second, stream);
+}
+
+INLINE void NAME(put_zipped_12)(REAL *to, const vec v[12], bool stream) {
+    vec first[6], second[6];
+    UNROLL for (size_t i = 0; i < 6; i++) {
+        first[i] = __builtin_shufflevector(v[i], v[i + 6], ZIP_FIRST);
+        second[i] = __builtin_shufflevector(v[i], v[i + 6], ZIP_SECOND);
+    }
+    NAME(put_zipped_6)(to, first, stream);
+    NAME(put_zipped_6)(to + 6 * LANES, second, stream);
 }
 
 #define load_vector NAME(load_vector)

@@ -1,0 +1,71 @@
+/* The direct convolution: how its rows share vectors, and about how long it takes.
+ * Called by plan.c and algorithm.c. */
+#include "direct.h"
+
+#include <math.h>
+
+/* What rows of a convolution may take when several run on into each other: with the weights of a
+ * phase they should stay in a core's L2. */
+#define TILE_BYTES ((size_t)288 << 10)
+
+size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
+                      size_t pitch, double *cost) {
+    const uc_axis axis = uc_axis_of(conv, 1);
+    const size_t vector = kernels->vector_lanes, all_rows = (heights - 1) / axis.stride + 1,
+                 most = all_rows < UC_MAX_ROWS ? all_rows : UC_MAX_ROWS;
+    /* Rows of zeros are multiplied too. */
+    const double all = (double)axis.kernel * (double)heights / (double)axis.stride;
+    const double zeros =
+        1 + (double)(axis.kernel - 1) * (double)axis.kernel / (2 * (double)axis.stride) / all;
+    const size_t row_bytes =
+        pitch * conv->out.channels * conv->conv.stride[2] * kernels->real_bytes;
+    size_t best = 1;
+    *cost = uc_lanes_cost(lanes, vector);
+    for (size_t rows = 2; rows <= most && rows * row_bytes <= TILE_BYTES; rows++) {
+        const double each =
+            zeros * uc_lanes_cost((rows - 1) * pitch + lanes, vector) / (double)rows;
+        if (each < 0.98 * *cost) {
+            best = rows;
+            *cost = each;
+        }
+    }
+    return best;
+}
+
+/* How many taps the outputs along the width have, by how many of those have an input. */
+static double taps_by_needed(const uc_axis *axis, size_t columns) {
+    double needed = 0;
+    if (columns > 32 * axis->kernel)
+        return 1; /* the ends don't matter */
+    for (size_t o = 0; o < columns; o++) {
+        const uc_taps taps = uc_axis_taps(axis, o);
+        needed += (double)(taps.end - taps.first);
+    }
+    return needed > 0 ? (double)columns * (double)axis->kernel / (double)axis->stride / needed : 1;
+}
+
+/* Each in half cycles; fitted to times of some hundred shapes on one thread. */
+#define COST_PRODUCT 0.92 /* a vector times a weight */
+#define COST_BLOCK 10.0   /* a panel of channels by one or two vectors */
+#define COST_RUN 680.0    /* rows of a phase that run on */
+
+double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
+                      const size_t space[UC_SPACE]) {
+    const uc_axis axis = uc_axis_of(conv, 2);
+    const size_t vector = kernels->vector_lanes, lanes = (space[2] - 1) / axis.stride + 1,
+                 joined = axis.in + (axis.kernel - 1) / axis.stride,
+                 pitch = lanes > joined ? lanes : joined;
+    double row;
+    const size_t rows = uc_direct_rows(kernels, conv, space[1], lanes, pitch, &row);
+    const double runs = (double)space[0] * (double)space[1] / (double)rows * (double)axis.stride;
+    const size_t panels = uc_panel_count(conv->out.channels, kernels->panel),
+                 vectors = ((rows - 1) * pitch + lanes - 1) / vector + 1;
+    /* Few channels have too few accumulators, or load an input for few multiply-adds. */
+    const double channels = (double)conv->out.channels / (double)panels, few = channels < 1.5 ? 2
+                                                                               : channels < 3.5
+                                                                                   ? 1.3
+                                                                                   : 1;
+    const double products = flops / 2 / (double)lanes * row * taps_by_needed(&axis, space[2]);
+    return COST_PRODUCT * products * few +
+           runs * (COST_BLOCK * (double)panels * (double)((vectors + 1) / 2) + COST_RUN);
+}

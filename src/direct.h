@@ -1,0 +1,22 @@
+/* The direct convolution: how its rows share vectors, and about how long it takes.
+ * Called by plan.c and algorithm.c; tile.c runs it. */
+#ifndef UC_DIRECT_H
+#define UC_DIRECT_H
+
+#include "kernels/kernels.h"
+#include "phase.h"
+
+#define UC_MAX_ROWS 32 /* of one run */
+
+/* How many of `heights` rows run on into each other, so that narrow rows fill vectors. `lanes` of a
+ * row and phase are needed; where rows run on they lie `pitch` lanes apart. cost: about how long a
+ * row then takes, in vectors of its lanes. */
+size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
+                      size_t pitch, double *cost);
+
+/* About how long the convolution takes for one batch item of `flops` whose outputs of `space` are
+ * needed, in half cycles of a core with two multiply-adds a cycle. */
+double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
+                      const size_t space[UC_SPACE]);
+
+#endif
