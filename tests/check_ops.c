@@ -593,6 +593,76 @@ static void check_everything(const uc_kernels *kernels, struct rng *rng, uc_op o
     free(results);
 }
 
+/* Whether two numbers are the same but for some rounding, or both are no numbers. */
+static bool about(const uc_kernels *kernels, long double expected, long double got, double units) {
+    return isnan(expected) ? isnan(got)
+                           : fabsl(got - expected) <= units * table_unit(kernels) * fabsl(expected);
+}
+
+/* Rows that are clamped as they are measured are those that were clamped before, but for what they
+ * are related to; and scales are what finish() multiplies by. */
+static void check_bounded(const uc_kernels *kernels, struct rng *rng, uc_op op,
+                          enum values values) {
+    static const double bounds[][2] = {{0, 1}, {-1.5, 2}, {-70, 9}, {3, 3}, {5, -5}};
+    const uint64_t seed = rng->state;
+    const double *range = bounds[rng_below(rng, sizeof bounds / sizeof *bounds)];
+    const uc_stage stage = {.op = op}, clamp = {.op = UC_OP_clamp, .number = {range[0], range[1]}};
+    const uc_rows shape =
+        draw_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
+    struct test_rows rows = rows_new(kernels, rng, shape, values, 100),
+                     before = rows_new(kernels, rng, shape, values, 100);
+    memcpy(before.reals.data, rows.reals.data, rows.reals.bytes);
+    kernels->finish[UC_OP_clamp](&(uc_finish){.stage = &clamp}, &before.rows);
+    const size_t channels = shape.channels;
+    uc_summary *measured = check_alloc(channels * sizeof *measured),
+               *others = check_alloc(channels * sizeof *others);
+    struct buffer scales = reals_new(kernels, channels, random_guard(rng));
+    kernels->measure[op](&rows.rows, range, measured);
+    kernels->measure[op](&before.rows, NULL, others);
+
+    const double units = 64 + (double)elems_of(&shape) / 16;
+    size_t wrong = 0;
+    for (size_t c = 0; c < channels; c++) {
+        const long double relative = expl(others[c].largest - (long double)range[1]);
+        if (isnan(others[c].sum)) { /* then all becomes NaN, whatever the rows are */
+            wrong += !isnan(measured[c].sum);
+            continue;
+        }
+        wrong += measured[c].largest != range[1];
+        wrong += !about(kernels, others[c].sum * relative, measured[c].sum, units);
+        for (size_t r = 0; r < shape.rows; r++)
+            for (size_t i = 0; i < shape.columns; i++) {
+                const size_t lane = lane_of(&shape, c, r, i);
+                wrong += !about(kernels, real_get(kernels, before.reals.data, lane) * relative,
+                                real_get(kernels, rows.reals.data, lane), units);
+            }
+    }
+    CHECK(wrong == 0, "%s: measure %s between %g and %g: %zu wrong (state %llu)", kernels->name,
+          uc_ops[op].name, range[0], range[1], wrong, (unsigned long long)seed);
+
+    const uc_finish finish = {.stage = &stage, .summaries = measured, .measured = measured};
+    kernels->scales[op](&finish, channels, scales.data);
+    memcpy(before.reals.data, rows.reals.data, rows.reals.bytes);
+    kernels->finish[op](&finish, &rows.rows);
+    wrong = 0;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t r = 0; r < shape.rows; r++)
+            for (size_t i = 0; i < shape.columns; i++) {
+                const size_t lane = lane_of(&shape, c, r, i);
+                wrong += !about(kernels,
+                                (long double)real_get(kernels, before.reals.data, lane) *
+                                    real_get(kernels, scales.data, c),
+                                real_get(kernels, rows.reals.data, lane), 2);
+            }
+    CHECK(wrong == 0 && buffer_intact(&scales), "%s: scales of %s: %zu wrong (state %llu)",
+          kernels->name, uc_ops[op].name, wrong, (unsigned long long)seed);
+    rows_free(&rows);
+    rows_free(&before);
+    buffer_free(&scales);
+    free(measured);
+    free(others);
+}
+
 static void check_table(const uc_kernels *kernels) {
     struct rng rng = {4};
     for (int i = 0; i < UC_OP_COUNT; i++) {
@@ -611,8 +681,10 @@ static void check_table(const uc_kernels *kernels) {
                 check_merge(kernels, &rng, op, values);
                 check_fold(kernels, &rng, op, values);
             }
-            if (twins[op].everything)
+            if (twins[op].everything) {
                 check_everything(kernels, &rng, op, values);
+                check_bounded(kernels, &rng, op, values);
+            }
         }
     }
 }
