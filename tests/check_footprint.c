@@ -117,8 +117,8 @@ static int measure(const char *slug, size_t batch_size) {
     struct job job = job_new(slug, &params);
     const size_t weights = job.operand_bytes;
     const size_t workspace = workspace_of(&job, 0);
-    /* Winograd's weights are several times as many: nine points for five taps, three times over. And
-     * packing has a copy of them for a while, with room for transforms. */
+    /* Winograd's weights are several times as many: nine points for five taps, three times over.
+     * And packing has a copy of them for a while, with room for transforms. */
     const size_t most = job.tensor_bytes + 12 * weights + workspace + slack;
     job_call(&job);
     const size_t peak = status_bytes("VmHWM:");

@@ -60,6 +60,7 @@ typedef uint16_t uc_half __attribute__((may_alias));
 #define REAL_IS_DOUBLE 0
 #define REAL_SQRT sqrtf
 #define INTEGER int32_t
+#define UNSIGNED uint32_t
 #define INTEGER_MAX INT32_MAX
 #define NAME(x) x##_f32
 #define TABLE JOIN(uc_kernels_, ISA, _f32)
@@ -70,6 +71,7 @@ typedef uint16_t uc_half __attribute__((may_alias));
 #define REAL_IS_DOUBLE 1
 #define REAL_SQRT sqrt
 #define INTEGER int64_t
+#define UNSIGNED uint64_t
 #define INTEGER_MAX INT64_MAX
 #define NAME(x) x##_f64
 #define TABLE JOIN(uc_kernels_, ISA, _f64)

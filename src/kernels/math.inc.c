@@ -119,8 +119,8 @@ INLINE vec NAME(exp)(vec x) {
     const vec r = x - n * EXP_LN2_HIGH - n * EXP_LN2_LOW;
     const vec power = 1 + r * NAME(polynomial_by_halves)(r, NAME(exp_coefficients), EXP_DEGREE - 1);
     /* Times 2^n in two steps, so that subnormal results come out right: up to where all are normal,
-     * by the exponent's bits, and down again. */
-    return (vec)((ivec)power + ((ivec)shifted << MANTISSA_BITS)) * EXP_DOWN;
+     * by the exponent's bits, and down again. (Garbage between rows may be above 0, and wraps.) */
+    return (vec)((uvec)power + ((uvec)shifted << MANTISSA_BITS)) * EXP_DOWN;
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */

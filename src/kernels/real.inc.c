@@ -16,6 +16,7 @@
 #undef REAL_IS_DOUBLE
 #undef REAL_SQRT
 #undef INTEGER
+#undef UNSIGNED
 #undef INTEGER_MAX
 #undef NAME
 #undef TABLE
@@ -29,6 +30,7 @@
 #undef ODD_LANES
 #undef vec
 #undef ivec
+#undef uvec
 #undef INLINE
 #undef UNROLL
 #undef PIN

@@ -88,7 +88,7 @@ typedef uint16_t NAME(halves_unaligned)
     __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
 
 INLINE NAME(halves) NAME(halves_of)(const bool brain, vec x) {
-    const ivec bits = (ivec)x;
+    const uvec bits = (uvec)x;
 #if defined(__F16C__)
     if (!brain) {
 #if VECTOR_BYTES == 64
@@ -101,8 +101,8 @@ INLINE NAME(halves) NAME(halves_of)(const bool brain, vec x) {
     (void)brain;
 #endif
     /* As uc_f32_to_bf16() does. */
-    const ivec rounded = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000,
-               chosen = (rounded & (x == x)) | (nan & (x != x));
+    const uvec number = (uvec)(x == x), rounded = bits + 0x7fff + (bits >> 16 & 1),
+               nan = bits | 0x400000, chosen = (rounded & number) | (nan & ~number);
     return __builtin_convertvector(chosen >> 16, NAME(halves));
 }
 

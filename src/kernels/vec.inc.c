@@ -6,10 +6,12 @@
 #define LANE_COUNT (VECTOR_BYTES / 4 >> REAL_IS_DOUBLE) /* the same, for the preprocessor */
 #define vec NAME(vector)
 #define ivec NAME(integers)
+#define uvec NAME(unsigned_integers)
 #define INLINE static inline __attribute__((always_inline))
 
 typedef REAL vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef INTEGER ivec __attribute__((vector_size(VECTOR_BYTES)));
+typedef UNSIGNED uvec __attribute__((vector_size(VECTOR_BYTES)));
 typedef REAL NAME(vector_unaligned)
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
