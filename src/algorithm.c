@@ -20,9 +20,10 @@
 /* Sums at points are rounded on the way in and out too: as if they had this many products more. */
 #define ROUNDINGS 3
 
-/* Long sums of products are made of parts: of this many, or where rounding errors matter more of
- * fewer, which takes longer. */
+/* Long sums of products are made of parts: of this many, unless errors would then come near what is
+ * allowed, or of fewer, which takes longer. */
 #define PART 32
+#define PART_ERROR 0.5
 #define SHORT_PART 16
 
 /* With fewer input channels, products are too short to be worth transforms. */
@@ -113,7 +114,7 @@ static double relative_error(const search *s, const uc_winograd *w) {
 
 static void choose_part(const search *s, uc_winograd *w) {
     w->part = PART;
-    if (relative_error(s, w) > MOST_ERROR)
+    if (relative_error(s, w) > PART_ERROR)
         w->part = SHORT_PART;
 }
 
