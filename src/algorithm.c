@@ -21,7 +21,7 @@
 #define ROUNDINGS 3
 
 /* Long sums of products are made of parts: of this many, unless errors would then come near what is
- * allowed, or of fewer, which takes longer. */
+ * allowed in f32: then of fewer, which takes longer. */
 #define PART 32
 #define PART_ERROR 0.5
 #define SHORT_PART 16
@@ -114,7 +114,7 @@ static double relative_error(const search *s, const uc_winograd *w) {
 
 static void choose_part(const search *s, uc_winograd *w) {
     w->part = PART;
-    if (relative_error(s, w) > PART_ERROR)
+    if (w->kernels->real_bytes == sizeof(float) && relative_error(s, w) > PART_ERROR)
         w->part = SHORT_PART;
 }
 

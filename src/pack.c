@@ -161,9 +161,11 @@ uc_status uc_pack_run(const uc_pack *pack) {
     if (pack->centred)
         centre(kernels, pack->bias, out_channels, 1);
 
-    /* All weights as reals, and what each thread transforms them in. */
+    /* All weights as reals, which they may be already, and what each thread transforms them in. */
     const size_t channel = out_channels * taps * kernels->real_bytes;
-    size_t reals = in_channels, scratch = 0, total;
+    const bool as_they_are =
+        pack->transforms && !pack->centred && uc_dtype_bytes(pack->dtype) == kernels->real_bytes;
+    size_t reals = as_they_are ? 0 : in_channels, scratch = 0, total;
     bool fits = uc_size_mul(&reals, channel) && uc_size_align(&reals);
     if (pack->transforms)
         fits = fits && uc_winograd_scratch_bytes(&pack->transforms[0], &scratch) &&
@@ -177,7 +179,7 @@ uc_status uc_pack_run(const uc_pack *pack) {
 #pragma omp parallel num_threads((int)threads) if (threads > 1) firstprivate(walk)
     {
 #pragma omp for
-        for (size_t ci = 0; ci < in_channels; ci++) {
+        for (size_t ci = 0; ci < (as_they_are ? 0 : in_channels); ci++) {
             walk.in_channel = ci;
             walk.reals = memory + ci * channel;
             load_channel(pack, ci, taps, memory + ci * channel);
@@ -188,7 +190,7 @@ uc_status uc_pack_run(const uc_pack *pack) {
 #pragma omp for schedule(dynamic)
             for (size_t p = 0; p < panels; p++)
                 uc_winograd_place(
-                    pack->transforms, p, memory, pack->transformed,
+                    pack->transforms, p, as_they_are ? pack->kernel : memory, pack->transformed,
                     (double *)(void *)(memory + reals + (size_t)omp_get_thread_num() * scratch));
         }
     }

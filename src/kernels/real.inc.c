@@ -46,6 +46,8 @@
 #undef TWO_LANES_OF_3
 #undef ALL_LANES_OF_3
 #undef LANES_OF_3
+#undef THIRD_OF_TWO
+#undef THIRD_OF_ALL
 #undef splat
 #undef choose
 #undef MINMAX

@@ -321,6 +321,34 @@ static void NAME(round)(const double *restrict from, void *reals, size_t count) 
         to[i] = (REAL)from[i];
 }
 
+/* Of 2 or 3 vectors of columns, every second or third. */
+#define THIRD_OF_TWO(q) (3 * (q) < 2 * LANE_COUNT ? 3 * (q) : -1)
+#define THIRD_OF_ALL(q) (3 * (q) < 2 * LANE_COUNT ? (q) : 3 * (q)-LANE_COUNT)
+INLINE vec NAME(every)(const size_t planes, const REAL *from) {
+    const vec a = load_vector(from), b = load_vector(from + LANES);
+    if (planes == 2)
+        return __builtin_shufflevector(a, b, EVEN_LANES);
+    return __builtin_shufflevector(__builtin_shufflevector(a, b, EACH_LANE(THIRD_OF_TWO, 0)),
+                                   load_vector(from + 2 * LANES), EACH_LANE(THIRD_OF_ALL, 0));
+}
+
+/* Columns i, i + planes, ... to one plane, as long as there are whole vectors of them: returns how
+ * many. `planes` is a constant where this is expanded. */
+INLINE size_t NAME(split_plane)(const size_t planes, const REAL *from, size_t i, size_t count,
+                                REAL *to) {
+    const size_t whole = planes * LANES;
+    size_t j = 0;
+    for (; i + whole <= count; i += whole, j += LANES)
+        store_vector(to + j, NAME(every)(planes, from + i));
+    /* The last vector may do some of those before it again. */
+    const size_t back = (i + whole - count + planes - 1) / planes;
+    if (!j || back >= LANES)
+        return j;
+    j -= back;
+    store_vector(to + j, NAME(every)(planes, from + i - back * planes));
+    return j + LANES;
+}
+
 static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,
                         size_t plane_step) {
     const REAL *from = columns;
@@ -330,13 +358,15 @@ static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size
         size_t j = past > p ? (past - p - 1) / planes + 1 : 0;
         for (size_t i = 0; i < j; i++)
             plane[i] = 0;
-        size_t i = j * planes + p - past + skipped;
-        for (; planes == 2 && i + 2 * LANES <= count; i += 2 * LANES, j += LANES)
-            store_vector(plane + j,
-                         __builtin_shufflevector(load_vector(from + i),
-                                                 load_vector(from + i + LANES), EVEN_LANES));
-        for (; i < count; i += planes, j++)
-            plane[j] = from[i];
+        const size_t i = j * planes + p - past + skipped;
+        size_t done = 0;
+        if (planes == 2)
+            done = NAME(split_plane)(2, from, i, count, plane + j);
+        else if (planes == 3)
+            done = NAME(split_plane)(3, from, i, count, plane + j);
+        j += done;
+        for (size_t k = i + done * planes; k < count; k += planes)
+            plane[j++] = from[k];
         for (; j < plane_step; j++)
             plane[j] = 0;
     }
