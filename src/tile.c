@@ -639,8 +639,19 @@ static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, 
     return rows;
 }
 
-/* Makes a block's rows, and stores or measures them. */
-static void make_block(const walk *w, size_t number) {
+/* How many shares blocks are cut into, a phase along depth and height each, where there are too few
+ * for all threads. Each combines the block's inputs for itself. A pool needs all of them at once.
+ */
+static size_t count_shares(const walk *w, size_t blocks) {
+    const uc_chain *chain = &w->plan->chain;
+    const bool pool = uc_plan_made_by(chain, w->pass->stages) != chain->conv_stage + 1;
+    return pool || blocks >= 3 * w->plan->threads || w->plan->threads == 1
+               ? 1
+               : w->axis[0].stride * w->axis[1].stride;
+}
+
+/* Makes a block's rows, or those of one of its shares, and stores or measures them. */
+static void make_block(const walk *w, size_t number, size_t share, size_t shares) {
     const uc_chain *chain = &w->plan->chain;
     const uc_pass *pass = w->pass;
     uc_block block = find_block(w, number);
@@ -649,7 +660,7 @@ static void make_block(const walk *w, size_t number) {
         w->plan->outputs[0] * w->plan->outputs[1] * w->axis[0].stride * w->axis[1].stride;
     const size_t made = uc_plan_made_by(chain, pass->stages), conv = chain->conv_stage + 1;
     if (made == conv) {
-        for (size_t set = 0; set < sets; set++) {
+        for (size_t set = sets / shares * share; set < sets / shares * (share + 1); set++) {
             const set_at at = find_set(w, set);
             uc_rows rows = fill_set(w, &block, &at, set);
             const run_rows run = find_rows(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1));
@@ -757,7 +768,8 @@ static size_t run_band(walk *w, size_t runs_before) {
     w->depth_runs = blocks ? (w->band[1].count - 1) / pass->block[1] + 1 : count_depth_runs(w);
     const size_t runs =
         w->depth_runs * (blocks ? (w->band[0].count - 1) / pass->block[0] + 1 : w->band[0].count);
-    /* Neighbours share weights, and every thread gets a few shares. */
+    const size_t shares = blocks ? count_shares(w, runs) : 1;
+    /* Neighbours share weights, and every thread gets a few of them. */
     const size_t chunk = runs / (threads * 8) + 1;
     (void)chunk; /* without OpenMP there is nobody to share with */
 
@@ -779,9 +791,9 @@ static size_t run_band(walk *w, size_t runs_before) {
         for (size_t p = 0; p < panels; p += pass->block_panels) {
             enter_block(&block, p);
 #pragma omp for schedule(dynamic, chunk)
-            for (size_t i = 0; i < runs; i++)
+            for (size_t i = 0; i < runs * shares; i++)
                 if (blocks)
-                    make_block(&block, i);
+                    make_block(&block, i / shares, i % shares, shares);
                 else
                     make_run(&block, i, runs_before);
             if (pass->keeps) {

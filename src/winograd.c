@@ -212,6 +212,13 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     return s;
 }
 
+/* Too few blocks leave threads without work. How many there are must not decide the blocks, or
+ * results would depend on it: halfway between one thread and four. */
+static double idle_cost(size_t blocks) {
+    const double four = (double)round_up(blocks, 4) / (double)blocks;
+    return (1 + four) / 2;
+}
+
 void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
     const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
                  in_channels = w->conv->in.channels;
@@ -229,8 +236,9 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
         if (rows > 1 &&
             (lanes > w->rows_bytes / lane_rows || lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
             break;
-        const double cost =
-            uc_lanes_cost(rows * b->tiles[2], vector) * (double)((b->tiles[1] - 1) / rows + 1);
+        const size_t groups = (b->tiles[1] - 1) / rows + 1;
+        const double cost = uc_lanes_cost(rows * b->tiles[2], vector) * (double)groups *
+                            idle_cost(groups * b->tiles[0]);
         if (cost < best * 0.96) {
             best = cost;
             b->tile_rows = rows;
