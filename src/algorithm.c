@@ -113,8 +113,9 @@ static double relative_error(const search *s, const uc_winograd *w) {
 }
 
 static void choose_part(const search *s, uc_winograd *w) {
+    const double most = w->kernels->real_bytes == sizeof(float) ? PART_ERROR : MOST_ERROR;
     w->part = PART;
-    if (w->kernels->real_bytes == sizeof(float) && relative_error(s, w) > PART_ERROR)
+    if (relative_error(s, w) > most)
         w->part = SHORT_PART;
 }
 
