@@ -357,8 +357,11 @@ INLINE REAL NAME(largest_of)(const uc_rows *rows, const REAL *channel) {
     return largest;
 }
 
-/* Turns a channel's values into exp(value - largest) and returns their sum, which is made of sums
- * of SUM_TERMS, twice. With bounds, a constant where this is expanded, values are clamped first. */
+/* Behind a clamp many values are equal: sums of this many, and of as many of those, in reals. */
+#define EQUAL_TERMS 8
+
+/* Turns a channel's values into exp(value - largest) and returns their sum. With bounds, a constant
+ * where this is expanded, values are clamped first. */
 INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, REAL largest,
                                  const double *bounds) {
     const vec low = splat(bounds ? (REAL)bounds[0] : 0), high = splat(bounds ? (REAL)bounds[1] : 0);
@@ -377,11 +380,11 @@ INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, REAL larges
                 x = NAME(exp)(x - largest);
                 store_vector(row + i, x);
                 part += x;
-                if (++terms % SUM_TERMS)
+                if (++terms % EQUAL_TERMS)
                     continue;
                 total += part;
                 part = (vec){0};
-                if (terms % (SUM_TERMS * SUM_TERMS))
+                if (terms % (EQUAL_TERMS * EQUAL_TERMS))
                     continue;
                 sum += NAME(sum_of_lanes)(total);
                 total = (vec){0};
