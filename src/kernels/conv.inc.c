@@ -9,9 +9,11 @@
  * more vectors for the same reason. */
 #define WIDEST 4
 
-/* One tap of one input channel: `rows` weights, each times `vectors` vectors. */
-INLINE void NAME(conv_step)(const size_t rows, const size_t vectors, const REAL *x, const REAL *w,
-                            vec sum[PANEL][WIDEST]) {
+/* One input channel, or one tap of it: `rows` weights, each times `vectors` vectors. These, and
+ * whether it starts the sums, are constants where this is expanded: adding to zeros would take
+ * longer. */
+INLINE void NAME(step)(const size_t rows, const size_t vectors, const bool first, const REAL *x,
+                       const REAL *w, vec sum[PANEL][WIDEST]) {
     vec input[WIDEST];
     UNROLL for (size_t v = 0; v < vectors; v++) {
         input[v] = load_vector(x + v * LANES);
@@ -20,7 +22,12 @@ INLINE void NAME(conv_step)(const size_t rows, const size_t vectors, const REAL 
     UNROLL for (size_t c = 0; c < rows; c++) {
         vec weight = splat(w[c]);
         PIN(weight);
-        UNROLL for (size_t v = 0; v < vectors; v++) ADD_PRODUCT(sum[c][v], weight, input[v]);
+        UNROLL for (size_t v = 0; v < vectors; v++) {
+            if (first)
+                sum[c][v] = weight * input[v];
+            else
+                ADD_PRODUCT(sum[c][v], weight, input[v]);
+        }
     }
 }
 
@@ -33,11 +40,11 @@ INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const s
     const size_t turn = taps < 4 ? 4 / taps : 1; /* channels */
     for (; channels % turn; channels--, x += x_channel)
         for (size_t t = 0; t < taps; t++, w += rows)
-            NAME(conv_step)(rows, vectors, x - t, w, sum);
+            NAME(step)(rows, vectors, false, x - t, w, sum);
     for (; channels; channels -= turn)
         UNROLL for (size_t ci = 0; ci < turn; ci++, x += x_channel)
             UNROLL for (size_t t = 0; t < taps; t++, w += rows)
-                NAME(conv_step)(rows, vectors, x - t, w, sum);
+                NAME(step)(rows, vectors, false, x - t, w, sum);
 }
 
 /* `rows` channels x `vectors` vectors; these and `parts` are constants where this is expanded.
@@ -78,8 +85,8 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                 else
                     for (size_t ci = 0; ci < some; ci++)
                         for (size_t t = 0; t < taps; t++)
-                            NAME(conv_step)
-                (rows, vectors, from + ci * x_channel - t, w + (ci * taps + t) * rows, sum);
+                            NAME(step)
+                (rows, vectors, false, from + ci * x_channel - t, w + (ci * taps + t) * rows, sum);
                 from += some * x_channel;
                 w += some * taps * rows;
             }

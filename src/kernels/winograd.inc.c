@@ -125,38 +125,17 @@ static void (*const NAME(interpolate)[][3])(const uc_interpolate *) = {
                                NAME(interpolate_5_WITHOUT_0_3)},
 };
 
-/* One input channel of a product: `rows` weights, each times `vectors` vectors. These, and whether
- * it is the first, are constants where this is expanded: the first one starts the sums, since
- * adding it to zeros would take longer. */
-INLINE void NAME(multiply_step)(const size_t rows, const size_t vectors, const bool first,
-                                const REAL *v, const REAL *u, vec sum[PANEL][2]) {
-    vec input[2];
-    UNROLL for (size_t i = 0; i < vectors; i++) {
-        input[i] = load_vector(v + i * LANES);
-        PIN(input[i]);
-    }
-    UNROLL for (size_t c = 0; c < rows; c++) {
-        vec weight = splat(u[c]);
-        PIN(weight);
-        UNROLL for (size_t i = 0; i < vectors; i++) {
-            if (first)
-                sum[c][i] = weight * input[i];
-            else
-                ADD_PRODUCT(sum[c][i], weight, input[i]);
-        }
-    }
-}
-
 /* The products of some input channels, added up. Four channels a turn: the end of a short loop is
  * foreseen, that of a long one costs as much as several channels. */
 INLINE void NAME(multiply_channels)(const size_t rows, const size_t vectors, size_t channels,
-                                    const REAL *v, size_t step, const REAL *u, vec sum[PANEL][2]) {
-    NAME(multiply_step)(rows, vectors, true, v, u, sum);
+                                    const REAL *v, size_t step, const REAL *u,
+                                    vec sum[PANEL][WIDEST]) {
+    NAME(step)(rows, vectors, true, v, u, sum);
     for (channels--; channels % 4; channels--)
-        NAME(multiply_step)(rows, vectors, false, v += step, u += rows, sum);
+        NAME(step)(rows, vectors, false, v += step, u += rows, sum);
     for (; channels; channels -= 4)
         UNROLL for (size_t ci = 0; ci < 4; ci++)
-            NAME(multiply_step)(rows, vectors, false, v += step, u += rows, sum);
+            NAME(step)(rows, vectors, false, v += step, u += rows, sum);
 }
 
 /* One product, for `vectors` vectors of lanes: its sum is made of parts, each of about
@@ -169,7 +148,7 @@ INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
         const REAL *from = v + read[s];
         for (size_t left = run->in_channels; left;) {
             const size_t some = left < run->part * 3 / 2 ? left : run->part;
-            vec sum[PANEL][2];
+            vec sum[PANEL][WIDEST];
             NAME(multiply_channels)(rows, vectors, some, from, run->v_step, u, sum);
             from += some * run->v_step;
             u += some * rows;
