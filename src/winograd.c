@@ -55,7 +55,7 @@ bool uc_winograd_scratch_bytes(const uc_winograd *w, size_t *bytes) {
     const size_t *kernel = w->conv->conv.kernel;
     *bytes = kernel[0] + 1;
     return uc_size_mul(bytes, kernel[1]) && uc_size_add(bytes, 1) &&
-           uc_size_mul(bytes, kernel[2]) && uc_size_add(bytes, 1) &&
+           uc_size_mul(bytes, kernel[2]) &&
            uc_size_mul(bytes, channels_at_once(w->conv) * w->kernels->panel * sizeof(double));
 }
 
@@ -75,7 +75,7 @@ static segment segment_of(const uc_winograd *w, size_t dimension, size_t phase, 
 typedef struct weight_block {
     const uc_winograd *winograd;
     const double *taps;
-    double *by_depth, *by_height, *by_width;
+    double *by_depth, *by_height;
     size_t count;
     char *weights; /* of the panel and these channels in the first product of a (d, h) phase */
     size_t product_bytes; /* from one product to the next */
@@ -91,8 +91,6 @@ static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t 
         const size_t segments = depth->segments * height->segments * along->segments;
         for (size_t k = 0; k < phase_products(along); k++) {
             const segment column = segment_of(w, 2, e, k);
-            w->kernels->transform(column.weight, column.taps, b->by_height + column.tap * b->count,
-                                  w->dim[2]->stride * b->count, b->by_width, b->count);
             /* points d, h, w outside, their segments d, h, w inside */
             const size_t point =
                 (i / depth->segments * height->points + j / height->segments) * along->points +
@@ -100,9 +98,10 @@ static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t 
             const size_t within =
                 (i % depth->segments * height->segments + j % height->segments) * along->segments +
                 k % along->segments;
-            w->kernels->round(b->by_width,
-                              b->weights + (before + point * segments + within) * b->product_bytes,
-                              b->count);
+            w->kernels->transform_last(
+                column.weight, column.taps, b->by_height + column.tap * b->count,
+                w->dim[2]->stride * b->count,
+                b->weights + (before + point * segments + within) * b->product_bytes, b->count);
         }
         before += phase_products(depth) * phase_products(height) * phase_products(along);
     }
@@ -166,7 +165,6 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
                               .weights = weights[i],
                               .product_bytes = in_channels * size * bytes};
             b.by_height = b.by_depth + kernel[1] * kernel[2] * count;
-            b.by_width = b.by_height + kernel[2] * count;
             place_block(&b, begin, first * size * bytes);
         }
     }

@@ -506,7 +506,7 @@ static void check_weights(const uc_kernels *kernels, struct rng *rng, size_t ter
     for (size_t i = 0; i < (terms - 1) * step + count; i++)
         values[i] = rng_normal(rng);
     kernels->transform(factor, terms, from.data, step, to.data, count);
-    kernels->round(to.data, reals.data, count);
+    kernels->transform_last(factor, terms, from.data, step, reals.data, count);
     size_t wrong = 0;
     for (size_t i = 0; i < count; i++) {
         long double value = 0, magnitude = 0;

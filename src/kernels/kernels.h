@@ -148,10 +148,11 @@ typedef struct uc_kernels {
                   size_t plane_step);
 
     /* Its weights, in double: to[i] = sum over t of factor[t] * from[t * step + i], for i of count;
-     * and rounded to reals. */
+     * and the same rounded to reals. */
     void (*transform)(const double *factor, size_t terms, const double *from, size_t step,
                       double *to, size_t count);
-    void (*round)(const double *from, void *reals, size_t count);
+    void (*transform_last)(const double *factor, size_t terms, const double *from, size_t step,
+                           void *to, size_t count);
 
     /* The largest magnitude, or NaN if there is one, of each vector of columns in all channels. */
     void (*magnitudes)(const void *reals, size_t step, size_t channels, size_t columns,

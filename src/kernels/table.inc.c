@@ -210,7 +210,7 @@ const uc_kernels TABLE = {
     .toom = NAME(toom),
     .split = NAME(split),
     .transform = NAME(transform),
-    .round = NAME(round),
+    .transform_last = NAME(transform_last),
     .magnitudes = NAME(magnitudes),
     .finish =
         {

@@ -271,34 +271,36 @@ static void NAME(toom)(const uc_toom_run *run) {
         singles[run->rows - 1](run, first);
 }
 
-/* `terms` is a constant where this is expanded. */
-INLINE void NAME(transform_terms)(const size_t terms, const double *factor,
-                                  const double *restrict from, size_t step, double *restrict to,
-                                  size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        double sum = factor[0] * from[i];
-        UNROLL for (size_t t = 1; t < terms; t++) sum += factor[t] * from[t * step + i];
-        to[i] = sum;
+/* Sums of weights for a number of terms that is a constant where this is expanded, to doubles or to
+ * reals. */
+#define TRANSFORM(terms, type)                                                                     \
+    for (size_t i = 0; i < count; i++) {                                                           \
+        double sum = factor[0] * from[i];                                                          \
+        UNROLL for (size_t t = 1; t < (terms); t++) sum += factor[t] * from[t * step + i];         \
+        ((type *)to)[i] = (type)sum;                                                               \
     }
+#define TRANSFORMS(type)                                                                           \
+    if (terms == 1) {                                                                              \
+        TRANSFORM(1, type)                                                                         \
+    } else if (terms == 2) {                                                                       \
+        TRANSFORM(2, type)                                                                         \
+    } else if (terms == 3) {                                                                       \
+        TRANSFORM(3, type)                                                                         \
+    } else {                                                                                       \
+        TRANSFORM(terms, type)                                                                     \
+    }
+
+static void NAME(transform)(const double *factor, size_t terms, const double *restrict from,
+                            size_t step, double *restrict to, size_t count) {
+    TRANSFORMS(double)
 }
 
-static void NAME(transform)(const double *factor, size_t terms, const double *from, size_t step,
-                            double *to, size_t count) {
-    if (terms == 1)
-        NAME(transform_terms)(1, factor, from, step, to, count);
-    else if (terms == 2)
-        NAME(transform_terms)(2, factor, from, step, to, count);
-    else if (terms == 3)
-        NAME(transform_terms)(3, factor, from, step, to, count);
-    else
-        NAME(transform_terms)(terms, factor, from, step, to, count);
+static void NAME(transform_last)(const double *factor, size_t terms, const double *restrict from,
+                                 size_t step, void *restrict to, size_t count) {
+    TRANSFORMS(REAL)
 }
-
-static void NAME(round)(const double *restrict from, void *reals, size_t count) {
-    REAL *restrict to = reals;
-    for (size_t i = 0; i < count; i++)
-        to[i] = (REAL)from[i];
-}
+#undef TRANSFORMS
+#undef TRANSFORM
 
 /* Of 2 or 3 vectors of columns, every second or third. */
 #define THIRD_OF_TWO(q) (3 * (q) < 2 * LANE_COUNT ? 3 * (q) : -1)
