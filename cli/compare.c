@@ -26,11 +26,11 @@ static double unit_of(uc_dtype dtype) {
     return dtype == UC_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
-static double slice_scale(const double *slice, size_t positions) {
+double compare_scale(const double *values, size_t count) {
     double scale = 0;
-    for (size_t i = 0; i < positions; i++)
-        if (isfinite(slice[i]) && fabs(slice[i]) > scale)
-            scale = fabs(slice[i]);
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i]) && fabs(values[i]) > scale)
+            scale = fabs(values[i]);
     return scale;
 }
 
@@ -72,13 +72,13 @@ static bool raise_lucky(const double *expected, size_t slices, size_t positions,
     if (!relative)
         return false;
     for (size_t i = 0; i < slices; i++) {
-        const double scale = slice_scale(expected + i * positions, positions);
+        const double scale = compare_scale(expected + i * positions, positions);
         relative[i] = scale > 0 ? noise[i] / scale : 0;
     }
     qsort(relative, slices, sizeof *relative, by_size);
     for (size_t i = 0; i < slices; i++) {
         const double usual =
-            relative[slices * 3 / 4] * slice_scale(expected + i * positions, positions);
+            relative[slices * 3 / 4] * compare_scale(expected + i * positions, positions);
         noise[i] = noise[i] > usual ? noise[i] : usual;
     }
     free(relative);
@@ -142,7 +142,7 @@ double *compare_level_noise(const uc_shape *output, const double *expected, doub
     const size_t slices = slices_of(output), positions = positions_of(output);
     double *noise = malloc((slices + 1) * sizeof *noise);
     for (size_t i = 0; noise && i < slices; i++)
-        noise[i] = relative * slice_scale(expected + i * positions, positions);
+        noise[i] = relative * compare_scale(expected + i * positions, positions);
     return noise;
 }
 
@@ -150,7 +150,7 @@ double compare_relative_noise(const uc_shape *output, const double *expected, co
     const size_t slices = slices_of(output), positions = positions_of(output);
     double most = 0;
     for (size_t i = 0; i < slices; i++) {
-        const double scale = slice_scale(expected + i * positions, positions);
+        const double scale = compare_scale(expected + i * positions, positions);
         most = scale > 0 ? fmax(most, noise[i] / scale) : most;
     }
     return most;
@@ -207,7 +207,7 @@ static comparison compare(const uc_shape *output, uc_dtype dtype, const double *
     comparison c = {.elements = elems_of(output)};
     double badnesses[COMPARISON_WORST], nearest_to_wrong = -1;
     for (size_t slice = 0; slice < slices_of(output); slice++) {
-        const double scale = slice_scale(expected + slice * positions, positions);
+        const double scale = compare_scale(expected + slice * positions, positions);
         double allowed = t.absolute;
         if (t.noise) {
             const double noise = t.noise[slice], least = t.units * scale;

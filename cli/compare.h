@@ -38,6 +38,9 @@ bool compare_fairly(const signature *s, const uc_operator_params *params, const 
                     const uc_shape *output, const double *expected, double slack, const void *got,
                     double **noise, comparison *result);
 
+/* The largest finite magnitude of some values: a slice's scale. */
+double compare_scale(const double *values, size_t count);
+
 /* Noise of one size relative to each slice's scale, for the caller to free (NULL: out of memory);
  * and the largest such size of some noise. */
 double *compare_level_noise(const uc_shape *output, const double *expected, double relative);

@@ -28,21 +28,12 @@ static bool is_right(const look *l, size_t i) {
     return is_near(l, i, l->facts->expected[i], l->got[i], l->least_wrong);
 }
 
-/* The largest finite magnitude of some values. */
-static double scale_of(const double *values, size_t count) {
-    double scale = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(values[i]) && fabs(values[i]) > scale)
-            scale = fabs(values[i]);
-    return scale;
-}
-
 static bool fits(const look *l, const double *guess) {
-    const double scale = scale_of(guess, l->elems);
+    const double scale = compare_scale(guess, l->elems);
     bool differs = false;
     for (size_t first = 0; first < l->elems; first += l->positions) {
         /* A guess may be larger than what was expected: its own scale counts too. */
-        const double near = l->near * fmax(scale_of(guess + first, l->positions), scale / 100);
+        const double near = l->near * fmax(compare_scale(guess + first, l->positions), scale / 100);
         for (size_t i = first; i < first + l->positions; i++) {
             if (!is_near(l, i, guess[i], l->got[i], l->near) &&
                 !(fabs(guess[i] - l->got[i]) <= near))

@@ -161,11 +161,12 @@ uc_status uc_pack_run(const uc_pack *pack) {
     if (pack->centred)
         centre(kernels, pack->bias, out_channels, 1);
 
-    /* All weights as reals, which they may be already, and what each thread transforms them in. */
+    /* Weights as reals: transforms want all of them, which they may be already, others one input
+     * channel a thread. And what each thread transforms them in. */
     const size_t channel = out_channels * taps * kernels->real_bytes;
     const bool as_they_are =
         pack->transforms && !pack->centred && uc_dtype_bytes(pack->dtype) == kernels->real_bytes;
-    size_t reals = as_they_are ? 0 : in_channels, scratch = 0, total;
+    size_t reals = as_they_are ? 0 : pack->transforms ? in_channels : threads, scratch = 0, total;
     bool fits = uc_size_mul(&reals, channel) && uc_size_align(&reals);
     if (pack->transforms)
         fits = fits && uc_winograd_scratch_bytes(&pack->transforms[0], &scratch) &&
@@ -180,9 +181,10 @@ uc_status uc_pack_run(const uc_pack *pack) {
     {
 #pragma omp for
         for (size_t ci = 0; ci < (as_they_are ? 0 : in_channels); ci++) {
+            char *to = memory + (pack->transforms ? ci : (size_t)omp_get_thread_num()) * channel;
             walk.in_channel = ci;
-            walk.reals = memory + ci * channel;
-            load_channel(pack, ci, taps, memory + ci * channel);
+            walk.reals = to;
+            load_channel(pack, ci, taps, to);
             if (!pack->transforms)
                 place_channel(&walk);
         }

@@ -43,8 +43,9 @@ typedef struct uc_pass {
     bool keeps;
     size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
     size_t kept_elems;   /* of one run of a block */
-    const double
-        *bounds; /* of the clamp before the op it measures for, which does it too; or NULL */
+    /* Of the clamp before the op it measures for, which is then done as they are measured; or NULL.
+     */
+    const double *bounds;
 
     /* Winograd: blocks instead of runs. A block makes a set of rows for each output (d, h) of a
      * tile, or for each window of the pool behind it. */

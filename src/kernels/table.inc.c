@@ -47,10 +47,8 @@ INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const RE
             NAME(put_zipped_4)(to + j * phases, v, stream);
         else if (phases == 6)
             NAME(put_zipped_6)(to + j * phases, v, stream);
-        else if (phases == 8)
-            NAME(put_zipped_8)(to + j * phases, v, stream);
         else
-            NAME(put_zipped_12)(to + j * phases, v, stream);
+            NAME(put_zipped_twice)(phases / 2, to + j * phases, v, stream);
     }
     return j;
 }

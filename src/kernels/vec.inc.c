@@ -207,25 +207,21 @@ INLINE void NAME(put_zipped_3)(REAL *to, const vec v[3], bool stream) {
     NAME(put_vector)(to + 2 * LANES, LANES_OF_3(2, v), stream);
 }
 
-/* Twice as many: each vector zipped with the one that comes half of them later, then all. */
-INLINE void NAME(put_zipped_8)(REAL *to, const vec v[8], bool stream) {
-    vec first[4], second[4];
-    UNROLL for (size_t i = 0; i < 4; i++) {
-        first[i] = __builtin_shufflevector(v[i], v[i + 4], ZIP_FIRST);
-        second[i] = __builtin_shufflevector(v[i], v[i + 4], ZIP_SECOND);
-    }
-    NAME(put_zipped_4)(to, first, stream);
-    NAME(put_zipped_4)(to + 4 * LANES, second, stream);
-}
-
-INLINE void NAME(put_zipped_12)(REAL *to, const vec v[12], bool stream) {
+/* Twice 4 or 6: each vector zipped with the one that comes half of them later, then all. `half` is
+ * a constant where this is expanded. */
+INLINE void NAME(put_zipped_twice)(const size_t half, REAL *to, const vec *v, bool stream) {
     vec first[6], second[6];
-    UNROLL for (size_t i = 0; i < 6; i++) {
-        first[i] = __builtin_shufflevector(v[i], v[i + 6], ZIP_FIRST);
-        second[i] = __builtin_shufflevector(v[i], v[i + 6], ZIP_SECOND);
+    UNROLL for (size_t i = 0; i < half; i++) {
+        first[i] = __builtin_shufflevector(v[i], v[i + half], ZIP_FIRST);
+        second[i] = __builtin_shufflevector(v[i], v[i + half], ZIP_SECOND);
     }
-    NAME(put_zipped_6)(to, first, stream);
-    NAME(put_zipped_6)(to + 6 * LANES, second, stream);
+    if (half == 4) {
+        NAME(put_zipped_4)(to, first, stream);
+        NAME(put_zipped_4)(to + half * LANES, second, stream);
+    } else {
+        NAME(put_zipped_6)(to, first, stream);
+        NAME(put_zipped_6)(to + half * LANES, second, stream);
+    }
 }
 
 #define load_vector NAME(load_vector)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Completion for bash, and what can be asked of fish: subcommands, operators, values, files.
 . "$(dirname "$0")/common.sh"
-command -v bash >/dev/null || skip "no bash"
+command -v bash >/dev/null || skip "no bash here to complete words in"
 
 # completes WORDS...: fills out with what bash offers for the last word
 completes() {

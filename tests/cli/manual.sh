@@ -11,7 +11,7 @@ elif command -v man >/dev/null; then
     MANWIDTH=100 man -l --warnings -P cat "$page" 2>warnings.txt | col -b >page.txt
     [ ! -s warnings.txt ] || fail "man has complaints: $(cat warnings.txt)"
 else
-    skip "neither mandoc nor man"
+    skip "neither mandoc nor man here to set the page"
 fi
 
 # section SUBCOMMAND: what the page says about it
