@@ -8,6 +8,11 @@
  * phase they should stay in a core's L2. */
 #define TILE_BYTES ((size_t)288 << 10)
 
+/* Each in half cycles; fitted to times of some hundred shapes on one thread. */
+#define COST_PRODUCT 0.92 /* a vector times a weight */
+#define COST_BLOCK 10.0   /* a panel of channels by one or two vectors */
+#define COST_RUN 680.0    /* rows of a phase that run on */
+
 size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
                       size_t pitch, double *cost) {
     const uc_axis axis = uc_axis_of(conv, 1);
@@ -19,14 +24,24 @@ size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t he
         1 + (double)(axis.kernel - 1) * (double)axis.kernel / (2 * (double)axis.stride) / all;
     const size_t row_bytes =
         pitch * conv->out.channels * conv->conv.stride[2] * kernels->real_bytes;
+    double products = (double)conv->in.channels * (double)conv->out.channels;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        products *= (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
+    const double run = COST_RUN / COST_PRODUCT / products; /* in vectors */
     size_t best = 1;
     *cost = uc_lanes_cost(lanes, vector);
+    double least = *cost + run;
     for (size_t rows = 2; rows <= most && rows * row_bytes <= TILE_BYTES; rows++) {
-        const double each =
-            zeros * uc_lanes_cost((rows - 1) * pitch + lanes, vector) / (double)rows;
-        if (each < 0.98 * *cost) {
+        const size_t whole = all_rows / rows, rest = all_rows % rows;
+        double vectors = (double)whole * uc_lanes_cost((rows - 1) * pitch + lanes, vector);
+        if (rest)
+            vectors += uc_lanes_cost((rest - 1) * pitch + lanes, vector);
+        vectors *= zeros / (double)all_rows;
+        const double each = vectors + run * (double)(whole + (rest > 0)) / (double)all_rows;
+        if (each < 0.98 * least) {
             best = rows;
-            *cost = each;
+            least = each;
+            *cost = vectors;
         }
     }
     return best;
@@ -43,11 +58,6 @@ static double taps_by_needed(const uc_axis *axis, size_t columns) {
     }
     return needed > 0 ? (double)columns * (double)axis->kernel / (double)axis->stride / needed : 1;
 }
-
-/* Each in half cycles; fitted to times of some hundred shapes on one thread. */
-#define COST_PRODUCT 0.92 /* a vector times a weight */
-#define COST_BLOCK 10.0   /* a panel of channels by one or two vectors */
-#define COST_RUN 680.0    /* rows of a phase that run on */
 
 double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
                       const size_t space[UC_SPACE]) {
