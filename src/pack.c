@@ -19,18 +19,6 @@ static int omp_get_thread_num(void) {
 }
 #endif
 
-size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],
-                            const size_t phase[UC_SPACE]) {
-    /* The taps of all phases before this one, which are ordered d, h, w. */
-    size_t taps = 0, inner = 1;
-    for (size_t i = UC_SPACE; i-- > 0;) {
-        taps = uc_axis_phase_taps(&axis[i], phase[i]) * taps +
-               uc_axis_taps_before(&axis[i], phase[i]) * inner;
-        inner *= axis[i].kernel;
-    }
-    return taps * conv->in.channels * conv->out.channels;
-}
-
 /* What one input channel's weights need to find their places. */
 typedef struct channel_walk {
     const uc_pack *pack;

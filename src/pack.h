@@ -27,8 +27,17 @@ uc_status uc_pack_run(const uc_pack *pack);
 /* The largest magnitude of all weights; NaN or infinity where they are not all finite. */
 double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel, size_t elems);
 
-/* Where the weights of a phase start, in reals. */
-size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],
-                            const size_t phase[UC_SPACE]);
+/* Where the weights of a phase start, in reals: behind the taps of all phases before it, which are
+ * ordered d, h, w. */
+static inline size_t uc_pack_phase_offset(const uc_stage *conv, const uc_axis axis[UC_SPACE],
+                                          const size_t phase[UC_SPACE]) {
+    size_t taps = 0, inner = 1;
+    for (size_t i = UC_SPACE; i-- > 0;) {
+        taps = uc_axis_phase_taps(&axis[i], phase[i]) * taps +
+               uc_axis_taps_before(&axis[i], phase[i]) * inner;
+        inner *= axis[i].kernel;
+    }
+    return taps * conv->in.channels * conv->out.channels;
+}
 
 #endif

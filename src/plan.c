@@ -152,6 +152,8 @@ uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, 
     uc_rows rows = uc_plan_rows(plan, pass, stages - 1, 1);
     if (plan->winograd && stages > plan->chain.conv_stage)
         return rows;
+    if (made_by_conv(&plan->chain, stages - 1) && pass->conv_rows > 1 && count <= pass->conv_rows)
+        return uc_plan_rows(plan, pass, stages - 1, count); /* as it makes them */
     rows.rows = count;
     rows.pitch = (rows.columns - 1) / rows.phases + 1;
     rows.phase_step = round_up(count * rows.pitch, plan->kernels->vector_lanes);

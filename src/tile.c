@@ -15,14 +15,7 @@
 
 #include "dtype.h"
 #include "pack.h"
-
-#if defined(_OPENMP)
-#include <omp.h>
-#else
-static int omp_get_thread_num(void) {
-    return 0;
-}
-#endif
+#include "team.h"
 
 /* One batch item and band of a pass, as every thread sees it. */
 typedef struct walk {
@@ -38,12 +31,9 @@ typedef struct walk {
     uc_axis axis[UC_SPACE];     /* of the convolution */
     size_t first_panel, panels; /* the block of output channels */
     size_t first_channel, channels;
-    char *kept; /* where the rows of this run are kept, or NULL */
+    char *kept;   /* where the rows of this run are kept, or NULL */
+    char *buffer; /* of this thread */
 } walk;
-
-static char *thread_buffer(const walk *w) {
-    return w->workspace + (size_t)omp_get_thread_num() * w->plan->buffer_bytes;
-}
 
 static char *slab_of(const walk *w) {
     return w->workspace + w->plan->slab_offset;
@@ -83,7 +73,7 @@ static uc_rows rows_of(const walk *w, size_t stages, size_t count) {
     uc_rows rows = count == w->pass->rows_made[stages]
                        ? w->pass->shape[stages]
                        : uc_plan_rows(w->plan, w->pass, stages, count);
-    rows.reals = thread_buffer(w) + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
+    rows.reals = w->buffer + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
     if (stages > w->plan->chain.conv_stage && w->pass->keeps) {
         rows.reals = w->kept;
         rows.channels = w->channels;
@@ -242,7 +232,7 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
     const bool borrow =
         stages == 1 && uc_dtype_bytes(plan->chain.dtype) == plan->kernels->real_bytes;
     uc_rows merged = uc_plan_merged(plan, w->pass, stages, count);
-    merged.reals = thread_buffer(w) + w->pass->merged_at[stages] * plan->kernels->real_bytes;
+    merged.reals = w->buffer + w->pass->merged_at[stages] * plan->kernels->real_bytes;
     bool begun[UC_MAX_ROWS] = {false};
 
     const size_t front = depth * window[0], back = front + window[0];
@@ -256,9 +246,17 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
                     const size_t some = left < most ? left : most;
                     const uc_rows made = borrow ? borrow_rows(w, d, h, step, some)
                                                 : make_rows(w, stages - 1, d, h, step, some);
+                    /* Rows of all windows in their order are merged at once. */
+                    const bool all = some == count && step == window[1] &&
+                                     made.pitch == merged.pitch && made.lanes == merged.lanes;
+                    if (all)
+                        plan->kernels->merge[stage->op](merged.reals, merged.lanes, made.reals,
+                                                        made.lanes, made.channels, made.lanes,
+                                                        !begun[0]);
                     for (size_t r = 0; r < some; r++) {
                         const size_t target = (h + r * step) / window[1] - height;
-                        merge_row(w, stage->op, &merged, target, &made, r, !begun[target]);
+                        if (!all)
+                            merge_row(w, stage->op, &merged, target, &made, r, !begun[target]);
                         begun[target] = true;
                     }
                     left -= some;
@@ -491,18 +489,17 @@ static void measure_rows(const walk *w, const uc_rows *rows, uc_summary *measure
 }
 
 /* Makes a run's rows, and stores or measures them. */
-static void make_run(const walk *team, size_t number, size_t runs_before) {
-    walk w = *team;
-    const uc_pass *pass = w.pass;
-    const run_rows run = find_run(&w, number);
+static void make_run(walk *w, size_t number, size_t runs_before) {
+    const uc_pass *pass = w->pass;
+    const run_rows run = find_run(w, number);
     if (pass->keeps)
-        w.kept = kept_rows(&w, number);
+        w->kept = kept_rows(w, number);
     const uc_rows rows =
-        make_rows(&w, last_stages(pass), run.depth, run.height, pass->step, run.count);
-    if (pass->stages == w.plan->chain.stage_count)
-        store_rows(&w, &run, &rows, NULL);
+        make_rows(w, last_stages(pass), run.depth, run.height, pass->step, run.count);
+    if (pass->stages == w->plan->chain.stage_count)
+        store_rows(w, &run, &rows, NULL);
     else
-        measure_rows(&w, &rows, measures_of(&w, runs_before + number));
+        measure_rows(w, &rows, measures_of(w, runs_before + number));
 }
 
 /* Goes on from rows as they were measured and kept, and stores them. */
@@ -522,18 +519,17 @@ static void store_kept(const walk *w, const run_rows *run, uc_rows *rows,
      * rows that are not kept. */
     const uc_finish finish = finish_of(w, first, measures);
     void *scales =
-        thread_buffer(w) + w->pass->rows_at[plan->chain.conv_stage + 1] * plan->kernels->real_bytes;
+        w->buffer + w->pass->rows_at[plan->chain.conv_stage + 1] * plan->kernels->real_bytes;
     plan->kernels->scales[finish.stage->op](&finish, rows->channels, scales);
     store_rows(w, run, rows, scales);
 }
 
 /* Goes on from a run's rows as they were measured and kept. */
-static void resume_run(const walk *team, size_t number) {
-    walk w = *team;
-    const run_rows run = find_run(&w, number);
-    w.kept = kept_rows(&w, number);
-    uc_rows rows = rows_of(&w, uc_plan_made_by(&w.plan->chain, w.pass->stages), run.count);
-    store_kept(&w, &run, &rows, measures_of(&w, number));
+static void resume_run(walk *w, size_t number) {
+    const run_rows run = find_run(w, number);
+    w->kept = kept_rows(w, number);
+    uc_rows rows = rows_of(w, uc_plan_made_by(&w->plan->chain, w->pass->stages), run.count);
+    store_kept(w, &run, &rows, measures_of(w, number));
 }
 
 /* ---- Blocks ---- */
@@ -562,7 +558,7 @@ static uc_block find_block(const walk *w, size_t number) {
                       .height = group * pass->blocks.tile_rows,
                       .first_panel = w->first_panel,
                       .panels = w->panels,
-                      .scratch = thread_buffer(w) + pass->scratch_at * bytes};
+                      .scratch = w->buffer + pass->scratch_at * bytes};
 }
 
 /* The rows of a block that lie (depth, height) after its first in the pass's space, a step apart:
@@ -673,7 +669,7 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
     const uc_stage *pool = &chain->stage[made - 1];
     uc_rows merged = uc_plan_merged(w->plan, pass, made, pass->rows);
     const size_t merged_bytes = merged.channels * merged.lanes * w->plan->kernels->real_bytes;
-    char *memory = thread_buffer(w) + pass->merged_at[made] * w->plan->kernels->real_bytes;
+    char *memory = w->buffer + pass->merged_at[made] * w->plan->kernels->real_bytes;
     bool begun[UC_TOOM_STRIDE * UC_TOOM_OUTPUTS * UC_TOOM_STRIDE * UC_TOOM_OUTPUTS] = {false};
     for (size_t set = 0; set < sets; set++) {
         const set_at at = find_set(w, set);
@@ -750,65 +746,79 @@ static void enter_block(walk *w, size_t first_panel) {
     w->channels = uc_panel_begin(channels, panels, first_panel + w->panels) - w->first_channel;
 }
 
+/* The work of one band of one item. */
+typedef struct band_work {
+    const walk *walk;
+    bool blocks;          /* not runs */
+    size_t count, shares; /* of runs or blocks; those of each */
+    size_t chunk;         /* neighbours share weights, and every thread gets a few of them */
+    bool packs;
+    size_t depths, rows; /* of the slab */
+    size_t runs_before;
+} band_work;
+
+static void pack_band(const band_work *work, const walk *w, uc_member *member) {
+    const size_t rows = work->depths * work->rows;
+    for (size_t i; uc_team_take(member, rows + 1, rows / (w->plan->threads * 8) + 1, &i);)
+        if (i == rows)
+            pack_rest(w, work->depths, work->rows);
+        else if (w->plan->winograd)
+            split_row(w, i / work->rows, i % work->rows);
+        else
+            pack_row(w, i / work->rows, i % work->rows);
+}
+
+/* What one thread does of it. */
+static void work_on_band(uc_member *member, void *context) {
+    const band_work *work = context;
+    walk w = *work->walk;
+    const uc_plan *plan = w.plan;
+    const uc_pass *pass = w.pass;
+    w.buffer = w.workspace + member->thread * plan->buffer_bytes;
+    if (work->packs)
+        pack_band(work, &w, member);
+    const size_t panels = uc_panel_count(plan->chain.stage[plan->chain.conv_stage].out.channels,
+                                         plan->kernels->panel);
+    for (size_t p = 0; p < panels; p += pass->block_panels) {
+        enter_block(&w, p);
+        for (size_t i; uc_team_take(member, work->count * work->shares, work->chunk, &i);)
+            if (work->blocks)
+                make_block(&w, i / work->shares, i % work->shares, work->shares);
+            else
+                make_run(&w, i, work->runs_before);
+        if (!pass->keeps)
+            continue;
+        for (size_t i; uc_team_take(member, 1, 1, &i);)
+            merge_measures(&w, pass->runs);
+        for (size_t i; uc_team_take(member, work->count, work->chunk, &i);)
+            if (work->blocks)
+                resume_block(&w, i);
+            else
+                resume_run(&w, i);
+    }
+}
+
 /* Packs and makes one band of one item. Returns how many runs it had. */
 static size_t run_band(walk *w, size_t runs_before) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
-    const size_t threads = plan->threads;
-    const bool conv = pass->stages > plan->chain.conv_stage;
-    size_t depths = 0, rows = 0;
-    if (conv) {
+    band_work work = {.walk = w, .shares = 1, .runs_before = runs_before};
+    if (pass->stages > plan->chain.conv_stage) {
         for (size_t i = 0; i < 2; i++)
             w->source[i] = uc_plan_reach(plan, pass, i, w->band[i]);
-        depths = w->source[0].count;
-        rows = w->source[1].count;
+        work.packs = true;
+        work.depths = w->source[0].count;
+        work.rows = w->source[1].count;
+        work.blocks = plan->winograd;
     }
-    /* What threads share: runs, or blocks. */
-    const bool blocks = conv && plan->winograd;
-    w->depth_runs = blocks ? (w->band[1].count - 1) / pass->block[1] + 1 : count_depth_runs(w);
-    const size_t runs =
-        w->depth_runs * (blocks ? (w->band[0].count - 1) / pass->block[0] + 1 : w->band[0].count);
-    const size_t shares = blocks ? count_shares(w, runs) : 1;
-    /* Neighbours share weights, and every thread gets a few of them. */
-    const size_t chunk = runs / (threads * 8) + 1;
-    (void)chunk; /* without OpenMP there is nobody to share with */
-
-#pragma omp parallel num_threads((int)threads) if (threads > 1)
-    {
-        if (conv) {
-#pragma omp single nowait
-            pack_rest(w, depths, rows);
-#pragma omp for schedule(static)
-            for (size_t i = 0; i < depths * rows; i++)
-                if (plan->winograd)
-                    split_row(w, i / rows, i % rows);
-                else
-                    pack_row(w, i / rows, i % rows);
-        }
-        walk block = *w;
-        const size_t panels = uc_panel_count(plan->chain.stage[plan->chain.conv_stage].out.channels,
-                                             plan->kernels->panel);
-        for (size_t p = 0; p < panels; p += pass->block_panels) {
-            enter_block(&block, p);
-#pragma omp for schedule(dynamic, chunk)
-            for (size_t i = 0; i < runs * shares; i++)
-                if (blocks)
-                    make_block(&block, i / shares, i % shares, shares);
-                else
-                    make_run(&block, i, runs_before);
-            if (pass->keeps) {
-#pragma omp single
-                merge_measures(&block, pass->runs);
-#pragma omp for schedule(dynamic, chunk)
-                for (size_t i = 0; i < runs; i++)
-                    if (blocks)
-                        resume_block(&block, i);
-                    else
-                        resume_run(&block, i);
-            }
-        }
-    }
-    return runs;
+    w->depth_runs = work.blocks ? (w->band[1].count - 1) / pass->block[1] + 1 : count_depth_runs(w);
+    work.count = w->depth_runs *
+                 (work.blocks ? (w->band[0].count - 1) / pass->block[0] + 1 : w->band[0].count);
+    if (work.blocks)
+        work.shares = count_shares(w, work.count);
+    work.chunk = work.count / (plan->threads * 8) + 1;
+    uc_team_run(plan->threads, work_on_band, &work);
+    return work.count;
 }
 
 void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *workspace) {

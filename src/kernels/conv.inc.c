@@ -116,6 +116,9 @@ BLOCK(3, 1)
 BLOCK(4, 1)
 BLOCK(5, 1)
 BLOCK(6, 1)
+BLOCK(1, 3)
+BLOCK(2, 3)
+BLOCK(3, 3)
 BLOCK(1, 4)
 BLOCK(2, 4)
 BLOCK(3, 4)
@@ -133,9 +136,9 @@ BLOCK(8, 2)
 #endif
 #undef BLOCK
 
-/* By the number of products and vectors, and the panel's size: [long][1, 2 or 4 vectors][channels -
- * 1]. */
-static NAME(conv_block_function) *const NAME(conv_blocks)[2][3][PANEL] = {
+/* By the number of products and vectors, and the panel's size: [long][vectors - 1][channels - 1].
+ */
+static NAME(conv_block_function) *const NAME(conv_blocks)[2][WIDEST][PANEL] = {
     {{NAME(conv_1x1), NAME(conv_2x1), NAME(conv_3x1), NAME(conv_4x1), NAME(conv_5x1),
       NAME(conv_6x1),
 #if PANEL == 8
@@ -148,6 +151,7 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][3][PANEL] = {
       NAME(conv_7x2), NAME(conv_8x2)
 #endif
      },
+     {NAME(conv_1x3), NAME(conv_2x3), NAME(conv_3x3)},
      {NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4)}},
     {{NAME(conv_long_1x1), NAME(conv_long_2x1), NAME(conv_long_3x1), NAME(conv_long_4x1),
       NAME(conv_long_5x1), NAME(conv_long_6x1),
@@ -161,6 +165,7 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][3][PANEL] = {
       NAME(conv_long_7x2), NAME(conv_long_8x2)
 #endif
      },
+     {NAME(conv_long_1x3), NAME(conv_long_2x3), NAME(conv_long_3x3)},
      {NAME(conv_long_1x4), NAME(conv_long_2x4), NAME(conv_long_3x4)}}};
 
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
@@ -168,13 +173,15 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][3][PANEL] = {
 static void NAME(conv)(const uc_conv_run *run) {
     const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
     const size_t panels = uc_panel_count(run->out_channels, PANEL);
-    const size_t begin = uc_panel_begin(run->out_channels, panels, run->first_panel);
     const size_t smaller = run->out_channels / panels, larger = run->out_channels % panels;
+    const size_t begin =
+        run->first_panel ? uc_panel_begin(run->out_channels, panels, run->first_panel) : 0;
     /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
     const size_t wide = smaller <= 3 ? WIDEST : 2;
+    const bool three = smaller + (larger > 0) <= 3;
     for (size_t j = 0; j < run->lanes;) {
         const size_t left = (run->lanes - j - 1) / LANES + 1;
-        const size_t vectors = left >= wide ? wide : left >= 2 ? 2 : 1;
+        const size_t vectors = left >= wide ? wide : left == 3 && !three ? 2 : left;
         const REAL *x = (const REAL *)run->x + j;
         const REAL *weights = (const REAL *)run->weights + begin * products;
         const REAL *bias = (const REAL *)run->bias + begin;
@@ -183,7 +190,7 @@ static void NAME(conv)(const uc_conv_run *run) {
             const size_t size = smaller + (p < larger),
                          each = size <= 3 || vectors < 2 ? vectors : 2;
             NAME(conv_block_function) *const block =
-                NAME(conv_blocks)[products > UC_CHAIN_PRODUCTS][each / 2][size - 1];
+                NAME(conv_blocks)[products > UC_CHAIN_PRODUCTS][each - 1][size - 1];
             for (size_t v = 0; v < vectors; v += each)
                 block(run, x + v * LANES, weights, bias, y + v * LANES);
             weights += size * products;
