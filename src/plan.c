@@ -143,6 +143,9 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
         rows.pitch = pass->pitch;
     else if (conv && count > 1)
         rows.pitch = round_up(lanes, plan->kernels->vector_lanes);
+    else if (pass->conv_rows > 1 && made > 1 && made_by_conv(chain, made - 1) &&
+             chain->stage[made - 1].window[2] == chain->stage[chain->conv_stage].conv.stride[2])
+        rows.pitch = pass->pitch; /* a pool of all phases leaves lanes where they are */
     rows.phase_step = round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
     rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
@@ -152,7 +155,8 @@ uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, 
     uc_rows rows = uc_plan_rows(plan, pass, stages - 1, 1);
     if (plan->winograd && stages > plan->chain.conv_stage)
         return rows;
-    if (made_by_conv(&plan->chain, stages - 1) && pass->conv_rows > 1 && count <= pass->conv_rows)
+    if (made_by_conv(&plan->chain, stages - 1) && pass->conv_rows > 1 &&
+        pass->rows_made[stages] <= pass->conv_rows)
         return uc_plan_rows(plan, pass, stages - 1, count); /* as it makes them */
     rows.rows = count;
     rows.pitch = (rows.columns - 1) / rows.phases + 1;
@@ -350,9 +354,9 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         if (needs == UC_NEEDS_TAPS)
             pass->rows_made[s - 1] = 1;
         if (needs == UC_NEEDS_WINDOW) {
-            const uc_rows merged = uc_plan_merged(plan, pass, s, pass->rows_made[s]);
             const bool blocks = plan->winograd && s > chain->conv_stage;
-            fits = fits && take_rows(pass, &merged, blocks ? pass->sets : 1, &pass->merged_at[s]);
+            pass->merged[s] = uc_plan_merged(plan, pass, s, pass->rows_made[s]);
+            fits = fits && take_rows(pass, &pass->merged[s], blocks ? pass->sets : 1, &pass->merged_at[s]);
             if (!blocks)
                 pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
         }

@@ -25,7 +25,8 @@ typedef struct uc_pass {
      * thread's buffer; merged: what a pool has added up before it folds along the width. */
     size_t columns[UC_MAX_STAGES + 1];
     size_t rows_made[UC_MAX_STAGES + 1];
-    uc_rows shape[UC_MAX_STAGES + 1]; /* of that many rows, where a stage makes them */
+    uc_rows shape[UC_MAX_STAGES + 1];  /* of that many rows, where a stage makes them */
+    uc_rows merged[UC_MAX_STAGES + 1]; /* and of what a pool merges for them */
     size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
     size_t buffer_elems;
 

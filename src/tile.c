@@ -231,7 +231,9 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
     const size_t depth_step = step == 1 ? 1 : w->axis[0].stride;
     const bool borrow =
         stages == 1 && uc_dtype_bytes(plan->chain.dtype) == plan->kernels->real_bytes;
-    uc_rows merged = uc_plan_merged(plan, w->pass, stages, count);
+    uc_rows merged = count == w->pass->rows_made[stages]
+                         ? w->pass->merged[stages]
+                         : uc_plan_merged(plan, w->pass, stages, count);
     merged.reals = w->buffer + w->pass->merged_at[stages] * plan->kernels->real_bytes;
     bool begun[UC_MAX_ROWS] = {false};
 
@@ -667,7 +669,7 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
 
     /* A pool merges each set into that of its windows, and then folds those along the width. */
     const uc_stage *pool = &chain->stage[made - 1];
-    uc_rows merged = uc_plan_merged(w->plan, pass, made, pass->rows);
+    uc_rows merged = pass->merged[made];
     const size_t merged_bytes = merged.channels * merged.lanes * w->plan->kernels->real_bytes;
     char *memory = w->buffer + pass->merged_at[made] * w->plan->kernels->real_bytes;
     bool begun[UC_TOOM_STRIDE * UC_TOOM_OUTPUTS * UC_TOOM_STRIDE * UC_TOOM_OUTPUTS] = {false};

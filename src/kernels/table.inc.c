@@ -79,11 +79,10 @@ INLINE size_t NAME(zip_quads)(const size_t phases, const REAL *from, size_t phas
     return j;
 }
 
-/* Some columns of a row, times a number, their phases zipped, into `to`. Streamed where that is
- * worth it. */
+/* Some columns of a row, times a number, their phases zipped, into `to`; all phases have `lanes` of
+ * them. Streamed where that is worth it. */
 INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL times, REAL *to,
-                      size_t columns, bool stream) {
-    const size_t lanes = columns / phases;
+                      size_t lanes, size_t columns, bool stream) {
     size_t j = 0;
 #define ZIP_PHASES(count)                                                                          \
     case count:                                                                                    \
@@ -187,7 +186,7 @@ static void NAME(store_half_row)(uc_dtype dtype, const REAL *from, size_t phases
     for (size_t lane = 0; most && lane * phases < columns; lane += most) {
         const size_t begin = lane * phases, left = columns - begin,
                      some = left < most * phases ? left : most * phases;
-        NAME(zip)(from + lane, phases, phase_step, times, zipped, some, false);
+        NAME(zip)(from + lane, phases, phase_step, times, zipped, some / phases, some, false);
         NAME(store_half)(dtype, zipped, to + begin, some, stream);
     }
     for (size_t i = 0; !most && i < columns; i++) { /* columns far apart: one by one */
@@ -198,7 +197,7 @@ static void NAME(store_half_row)(uc_dtype dtype, const REAL *from, size_t phases
 
 static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
                         size_t channel_step, size_t row_step, bool stream) {
-    const size_t phases = rows->phases, columns = rows->columns;
+    const size_t phases = rows->phases, columns = rows->columns, lanes = columns / phases;
     const bool half = dtype == UC_F16 || dtype == UC_BF16;
     /* Streaming needs whole vectors at whole addresses. */
     const size_t bytes = half ? sizeof(uc_half) : sizeof(REAL);
@@ -217,8 +216,8 @@ static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales,
             (dtype, from, phases, rows->phase_step, times, (uc_half *)elements + at, columns,
              stream);
             else /* the real type is the element type */
-                NAME(zip)(from, phases, rows->phase_step, times, (REAL *)elements + at, columns,
-                          stream);
+                NAME(zip)(from, phases, rows->phase_step, times, (REAL *)elements + at, lanes,
+                          columns, stream);
         }
 #if defined(__x86_64__)
     if (stream)
