@@ -356,7 +356,8 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         if (needs == UC_NEEDS_WINDOW) {
             const bool blocks = plan->winograd && s > chain->conv_stage;
             pass->merged[s] = uc_plan_merged(plan, pass, s, pass->rows_made[s]);
-            fits = fits && take_rows(pass, &pass->merged[s], blocks ? pass->sets : 1, &pass->merged_at[s]);
+            fits = fits &&
+                   take_rows(pass, &pass->merged[s], blocks ? pass->sets : 1, &pass->merged_at[s]);
             if (!blocks)
                 pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
         }

@@ -195,18 +195,25 @@ static size_t phase_rows(const uc_winograd *w) {
 /* Reals of a block's buffers, in the order in which chunk_of() hands them out. */
 typedef struct scratch {
     size_t inputs, by_depth, by_height; /* combined inputs; on the way, along depth and height */
+    size_t plane;                       /* and those of one depth, where pairs share rows */
     size_t products;
     size_t total;
 } scratch;
 
+/* Whether every pair of vectors has tiles of one row of them alone. */
+static bool pairs_in_rows(const uc_blocks *b) {
+    return b->tile_rows == 1 || b->tiles[2] % b->pair == 0;
+}
+
 static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     const size_t outputs[UC_SPACE] = {w->dim[0]->outputs, w->dim[1]->outputs, w->dim[2]->outputs};
     scratch s;
-    s.inputs = input_rows(w) * w->conv->in.channels * b->stride;
+    s.inputs = round_up(b->lanes, b->pair) / b->pair * b->pair_step;
+    s.plane = pairs_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->lanes + b->pair;
     s.by_height = w->conv->in.channels * outputs[2] * b->plane_step;
     s.by_depth = s.by_height * (w->dim[1]->window + 1);
     s.products = UC_TOOM_SCRATCH(w->kernels->panel, 2 * w->kernels->vector_lanes, outputs);
-    s.total = s.inputs + s.by_depth + s.by_height + s.products;
+    s.total = s.inputs + s.by_depth + s.by_height + s.plane + s.products;
     return s;
 }
 
@@ -245,15 +252,12 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
     b->used = round_up(b->tile_rows * b->tiles[2], vector);
     b->lanes = round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
-    /* Rows of combined inputs an odd number of cache lines apart share the sets of L1 evenly. */
-    const size_t line = 64 / bytes;
-    b->stride = round_up(b->lanes, line);
-    if (b->stride > 2 * line && b->stride / line % 2 == 0)
-        b->stride += line;
+    b->pair = 2 * vector;
+    b->pair_step = input_rows(w) * in_channels * b->pair;
     b->rows_bytes = b->lanes * lane_rows;
-    b->input_bytes = b->stride * lane_inputs;
-    const size_t pairs = CHUNK_BYTES / bytes / phase_rows(w) / in_channels / (2 * vector);
-    b->chunk = (pairs ? pairs : 1) * 2 * vector;
+    b->input_bytes = round_up(b->lanes, b->pair) * lane_inputs;
+    const size_t pairs = CHUNK_BYTES / bytes / phase_rows(w) / in_channels / b->pair;
+    b->chunk = (pairs ? pairs : 1) * b->pair;
     b->chunk = b->chunk < b->used ? b->chunk : b->used;
     b->plane_step = round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
     b->scratch_elems = scratch_of(w, b).total;
@@ -313,7 +317,7 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
 typedef struct chunk {
     const uc_block *block;
     size_t first, lanes;
-    char *inputs, *by_depth, *by_height, *products;
+    char *inputs, *by_depth, *by_height, *plane, *products;
 } chunk;
 
 /* Rows of inputs in planes: from one channel to the next, and from one plane to the next. */
@@ -365,42 +369,84 @@ static planes combine_rows(const chunk *c, const uc_terms *terms, const planes *
     return (planes){to, w->dim[2]->outputs * sum.lanes, sum.lanes};
 }
 
-/* The inputs of all points, for one row of tiles: V[depth][height][width][channel][lane]. */
-static void combine_tile_row(const chunk *c, size_t tile_row) {
+/* The sums along the width, for one row of tiles: `lanes` of them from lane `lane` on go to `to`
+ * [width][channel], `step` apart. */
+static void combine_columns(const chunk *c, const planes *rows, size_t lane, size_t lanes, char *to,
+                            size_t step) {
+    const uc_winograd *w = c->block->winograd;
+    const size_t bytes = w->kernels->real_bytes, outputs = w->dim[2]->outputs;
+    uc_combine sum = {
+        .in_step = rows->channel_step, .out_step = step, .count = w->conv->in.channels};
+    sum.lanes = lanes;
+    for (size_t r = 0; r < w->dim[2]->rows; r++) {
+        const uc_terms *terms = &w->dim[2]->row[r];
+        sum.terms = rows->at ? terms->count : 0;
+        for (size_t t = 0; t < sum.terms; t++) {
+            const size_t i = terms->index[t];
+            sum.in[t] = rows->at + (i % outputs * rows->plane_step + i / outputs + lane) * bytes;
+            sum.factor[t] = terms->factor[t];
+        }
+        sum.out = to + r * sum.count * step * bytes;
+        w->kernels->combine(&sum);
+    }
+}
+
+/* The inputs of all points at one depth, for one row of tiles: where pairs lie in rows they go into
+ * place, otherwise to the plane [height][width][channel][lane]. */
+static void combine_tile_row(const chunk *c, size_t depth, size_t tile_row) {
     const uc_winograd *w = c->block->winograd;
     const uc_toom *const *dim = w->dim;
     const uc_blocks *blocks = c->block->blocks;
     const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
-                 outputs = dim[2]->outputs, lane = tile_row * blocks->tiles[2];
-    const size_t by_height_bytes = in_channels * outputs * blocks->plane_step * bytes;
-    char *to = c->inputs + lane * bytes;
-    for (size_t a = 0; a < dim[0]->rows; a++) {
-        planes along_height[UC_TOOM_ROWS];
-        for (size_t h = 0; h < dim[1]->window; h++) {
-            planes along_depth[UC_TOOM_ROWS];
-            for (size_t d = 0; d < dim[0]->window; d++)
-                along_depth[d] = slab_row(c, d, h, tile_row);
-            along_height[h] =
-                combine_rows(c, &dim[0]->row[a], along_depth, c->by_depth + h * by_height_bytes);
+                 tiles = blocks->tiles[2], pair = blocks->pair;
+    const size_t by_height_bytes = in_channels * dim[2]->outputs * blocks->plane_step * bytes;
+    planes along_height[UC_TOOM_ROWS];
+    for (size_t h = 0; h < dim[1]->window; h++) {
+        planes along_depth[UC_TOOM_ROWS];
+        for (size_t d = 0; d < dim[0]->window; d++)
+            along_depth[d] = slab_row(c, d, h, tile_row);
+        along_height[h] =
+            combine_rows(c, &dim[0]->row[depth], along_depth, c->by_depth + h * by_height_bytes);
+    }
+    for (size_t h = 0; h < dim[1]->rows; h++) {
+        const planes rows = combine_rows(c, &dim[1]->row[h], along_height, c->by_height);
+        const size_t row = h * dim[2]->rows * in_channels;
+        if (!pairs_in_rows(blocks)) {
+            combine_columns(c, &rows, 0, tiles,
+                            c->plane + (row * blocks->lanes + tile_row * tiles) * bytes,
+                            blocks->lanes);
+            continue;
         }
-        for (size_t b = 0; b < dim[1]->rows; b++) {
-            const planes rows = combine_rows(c, &dim[1]->row[b], along_height, c->by_height);
-            for (size_t r = 0; r < dim[2]->rows; r++) {
-                const uc_terms *terms = &dim[2]->row[r];
-                uc_combine sum = {.terms = rows.at ? terms->count : 0,
-                                  .in_step = rows.channel_step,
-                                  .out = to,
-                                  .out_step = blocks->stride,
-                                  .count = in_channels,
-                                  .lanes = blocks->tiles[2]};
-                for (size_t t = 0; t < sum.terms; t++) {
-                    const size_t i = terms->index[t];
-                    sum.in[t] = rows.at + (i % outputs * rows.plane_step + i / outputs) * bytes;
-                    sum.factor[t] = terms->factor[t];
-                }
-                w->kernels->combine(&sum);
-                to += in_channels * blocks->stride * bytes;
-            }
+        for (size_t lane = 0; lane < tiles; lane += pair) {
+            const size_t at = (tile_row * tiles + lane) / pair * blocks->pair_step +
+                              (depth * dim[1]->rows * dim[2]->rows * in_channels + row) * pair;
+            combine_columns(c, &rows, lane, tiles - lane < pair ? tiles - lane : pair,
+                            c->inputs + at * bytes, pair);
+        }
+    }
+}
+
+/* The inputs of all points: for each pair of vectors of lanes
+ * [depth][height][width][channel][lane].
+ */
+static void combine_block(const chunk *c) {
+    const uc_winograd *w = c->block->winograd;
+    const uc_blocks *blocks = c->block->blocks;
+    const size_t bytes = w->kernels->real_bytes,
+                 rows = w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels;
+    for (size_t depth = 0; depth < w->dim[0]->rows; depth++) {
+        for (size_t r = 0; r < blocks->tile_rows; r++)
+            combine_tile_row(c, depth, r);
+        for (size_t lane = 0; !pairs_in_rows(blocks) && lane < blocks->used; lane += blocks->pair) {
+            const size_t at = lane / blocks->pair * blocks->pair_step + depth * rows * blocks->pair;
+            w->kernels->combine(&(uc_combine){.terms = 1,
+                                              .in = {c->plane + lane * bytes},
+                                              .factor = {1},
+                                              .out = c->inputs + at * bytes,
+                                              .count = rows,
+                                              .in_step = blocks->lanes,
+                                              .out_step = blocks->pair,
+                                              .lanes = blocks->pair});
         }
     }
 }
@@ -417,6 +463,8 @@ static uc_toom_run run_of(const chunk *c, const uc_winograd *w, const uc_toom_ph
                        .in_channels = w->conv->in.channels,
                        .part = w->part,
                        .read = read,
+                       .v_step = c->block->blocks->pair,
+                       .v_pair = c->block->blocks->pair_step,
                        .lanes = c->lanes,
                        .scratch = c->products,
                        .out_output = {dim[1]->outputs * row_set, row_set, dim[2]->stride * lanes},
@@ -463,7 +511,7 @@ static void find_reads(const chunk *c, const uc_toom_phase *const phase[UC_SPACE
                                         height->row[height->read[h][j]]) *
                                            w->dim[2]->rows +
                                        width->row[width->read[p][k]]) *
-                                      w->conv->in.channels * c->block->blocks->stride;
+                                      w->conv->in.channels * c->block->blocks->pair;
 }
 
 /* All phases along the width. */
@@ -477,8 +525,7 @@ static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *row
                                                 &w->dim[1]->phase[phase_h], &w->dim[2]->phase[e]};
         find_reads(c, phase, read);
         uc_toom_run run = run_of(c, w, phase, read, row_set);
-        run.v = c->inputs + c->first * bytes;
-        run.v_step = c->block->blocks->stride;
+        run.v = c->inputs + c->first / run.v_step * run.v_pair * bytes;
         run_panels(c, w, &run, weights, pair_products(w, phase_d, phase_h), before,
                    rows + (e * c->block->blocks->lanes + c->first) * bytes);
         before += phase_products(phase[0]) * phase_products(phase[1]) * phase_products(phase[2]);
@@ -560,6 +607,7 @@ static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[
             uc_toom_run run = run_of(c, plain, along, read, row_set);
             run.v = (const char *)block->slab + c->first * bytes;
             run.v_step = block->channel_step;
+            run.v_pair = block->blocks->pair;
             const size_t at = (output[0] * w->dim[1]->outputs + output[1]) * row_set +
                               (k * w->dim[2]->stride + e) * block->blocks->lanes +
                               tile_row * block->blocks->tiles[2] + c->first;
@@ -593,15 +641,16 @@ static chunk chunk_of(const uc_block *block) {
     chunk c = {.block = block, .inputs = block->scratch};
     c.by_depth = c.inputs + sizes.inputs * bytes;
     c.by_height = c.by_depth + sizes.by_depth * bytes;
-    c.products = c.by_height + sizes.by_height * bytes;
+    c.plane = c.by_height + sizes.by_height * bytes;
+    c.products = c.plane + sizes.plane * bytes;
     return c;
 }
 
 void uc_winograd_combine(uc_block *block) {
     const chunk c = chunk_of(block);
     block->by_taps = goes_by_taps(block);
-    for (size_t r = 0; !block->by_taps && r < block->blocks->tile_rows; r++)
-        combine_tile_row(&c, r);
+    if (!block->by_taps)
+        combine_block(&c);
 }
 
 void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,

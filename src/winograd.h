@@ -44,7 +44,7 @@ typedef struct uc_blocks {
     size_t tile_rows, groups; /* groups: of so many rows of tiles */
     size_t used, lanes;       /* of a row set: whole vectors; lanes: with room for a last vector */
     size_t chunk;             /* lanes of a chunk at most */
-    size_t stride;            /* from one row of combined inputs to the next */
+    size_t pair, pair_step;   /* lanes of two vectors; reals of the combined inputs of so many */
     size_t plane_step;        /* of the slab: lanes of a plane */
     size_t rows_bytes, input_bytes; /* of a block's rows of one phase, and of its combined inputs */
     size_t scratch_elems;

@@ -295,6 +295,7 @@ static struct sum *plain_products(const uc_kernels *kernels, const uc_toom_run *
                                   size_t points) {
     struct sum *products = check_alloc(points * run->rows * run->lanes * sizeof *products),
                *to = products;
+    const size_t pair = 2 * kernels->vector_lanes;
     for (size_t p = 0; p < points; p++)
         for (size_t c = 0; c < run->rows; c++)
             for (size_t i = 0; i < run->lanes; i++) {
@@ -305,7 +306,9 @@ static struct sum *plain_products(const uc_kernels *kernels, const uc_toom_run *
                     const long double term =
                         (long double)real_get(kernels, run->u,
                                               (number * run->in_channels + ci) * run->rows + c) *
-                        real_get(kernels, run->v, run->read[number] + ci * run->v_step + i);
+                        real_get(kernels, run->v,
+                                 i / pair * run->v_pair + run->read[number] + ci * run->v_step +
+                                     i % pair);
                     sum.value += term;
                     sum.magnitude += fabsl(term);
                 }
@@ -332,13 +335,13 @@ static void check_toom(const uc_kernels *kernels, struct rng *rng,
                        const struct dimension_kind dimension[UC_SPACE], size_t rows, size_t vectors,
                        size_t segments, size_t in_channels, enum values values) {
     enum { INPUTS = 4, MOST_SEGMENTS = 4 };
-    const size_t lanes = vectors * kernels->vector_lanes;
+    const size_t lanes = vectors * kernels->vector_lanes, pair = 2 * kernels->vector_lanes;
     size_t read[UC_TOOM_POINTS * UC_TOOM_POINTS * UC_TOOM_POINTS * MOST_SEGMENTS], points = 1;
     uc_toom_run run = {.segments = segments,
                        .in_channels = in_channels,
                        .part = rng_below(rng, 2) ? 16 : 32,
                        .read = read,
-                       .v_step = lanes + rng_below(rng, 5),
+                       .v_step = pair + rng_below(rng, 5),
                        .rows = rows,
                        .lanes = lanes,
                        .out_channel = lanes + rng_below(rng, 5)};
@@ -356,8 +359,10 @@ static void check_toom(const uc_kernels *kernels, struct rng *rng,
         exact = exact && run.kind[d] <= UC_POINTS_4;
     }
     const size_t input = in_channels * run.v_step + rng_below(rng, 3);
+    run.v_pair = INPUTS * input + rng_below(rng, 3);
     struct buffer v = reals_new(kernels,
-                                (INPUTS - 1) * input + (in_channels - 1) * run.v_step + lanes,
+                                (lanes - 1) / pair * run.v_pair + (INPUTS - 1) * input +
+                                    (in_channels - 1) * run.v_step + (lanes - 1) % pair + 1,
                                 random_guard(rng)),
                   u = reals_new(kernels, points * segments * in_channels * rows, random_guard(rng)),
                   bias = reals_new(kernels, rows, random_guard(rng)),

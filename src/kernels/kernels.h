@@ -100,7 +100,8 @@ typedef struct uc_interpolate {
 /* Products of a panel of channels at points (d, h, w), and the outputs they make: the product of a
  * channel c and lane i is the sum over segments s and ci of
  *     u[d][h][w][s][ci][c] * v[read[d][h][w][s] + ci * v_step + i]
- * and output (j, k, l) goes to out + j, k, l times out_output + c * out_channel + i. */
+ * where each two vectors of lanes have a v of their own, v_pair reals after the one before, and
+ * output (j, k, l) goes to out + j, k, l times out_output + c * out_channel + i. */
 typedef struct uc_toom_run {
     uc_points kind[UC_SPACE];
     size_t points[UC_SPACE], outputs[UC_SPACE];
@@ -108,7 +109,7 @@ typedef struct uc_toom_run {
     size_t part; /* sums of about this many products are added up apart */
     const size_t *read;
     const void *v, *u, *bias;
-    size_t v_step;
+    size_t v_step, v_pair;
     size_t rows, lanes; /* rows: channels of the panel; lanes: whole vectors */
     void *scratch;      /* UC_TOOM_SCRATCH(rows, lanes of two vectors, outputs) reals */
     void *out;

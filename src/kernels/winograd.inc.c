@@ -176,7 +176,7 @@ INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_t
                plain_width = run->kind[2] == UC_POINTS_PLAIN;
     REAL *products = run->scratch, *by_width = products + UC_TOOM_POINTS * tile,
          *by_height = by_width + UC_TOOM_POINTS * row, *out = (REAL *)run->out + first;
-    const REAL *v = (const REAL *)run->v + first, *u = run->u;
+    const REAL *v = (const REAL *)run->v + first / (2 * LANES) * run->v_pair, *u = run->u;
     const size_t *read = run->read;
     uc_interpolate along = {.count = 1}, into = {.count = rows,
                                                  .lanes = vectors * LANES,
