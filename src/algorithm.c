@@ -84,6 +84,24 @@ static size_t rows_bytes(const uc_chain *chain) {
     return (size_t)(pool ? 1024 : 700) << 10;
 }
 
+/* Whether something behind the convolution needs all of space: its rows are made a few channels at
+ * a time, and inputs would be combined again for each few. */
+static bool needs_everything(const uc_chain *chain) {
+    bool any = false;
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
+        any = any || uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING;
+    return any;
+}
+
+/* All but the dimensions. */
+static uc_winograd winograd_of(const search *s) {
+    const uc_chain *chain = &s->plan->chain;
+    return (uc_winograd){.kernels = s->plan->kernels,
+                         .conv = s->conv,
+                         .rows_bytes = rows_bytes(chain),
+                         .one_depth = needs_everything(chain)};
+}
+
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */
 static const char *plan_dimension(search *s, size_t dimension, size_t outputs) {
     const uc_axis axis = uc_axis_of(s->conv, dimension);
@@ -128,8 +146,7 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
                                double *cost, int *at) {
     const size_t bytes = s->plan->kernels->real_bytes;
     bool fewer = false;
-    *w = (uc_winograd){
-        .kernels = s->plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&s->plan->chain)};
+    *w = winograd_of(s);
     *at = AT_DIMENSIONS;
     for (size_t i = 0; i < UC_SPACE; i++) {
         if (s->reason[i][outputs[i] - 1])
@@ -212,8 +229,7 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     if (largest_weight > 0 && largest_weight < 1)
         plan->least /= largest_weight;
     for (size_t t = 0; t < 2; t++) {
-        plan->transforms[t] = (uc_winograd){
-            .kernels = plan->kernels, .conv = s->conv, .rows_bytes = rows_bytes(&plan->chain)};
+        plan->transforms[t] = winograd_of(s);
         for (size_t i = 0; i < UC_SPACE; i++) {
             uc_toom *toom = &plan->tooms[t * UC_SPACE + i];
             *toom = s->toom[i][t ? 0 : plan->outputs[i] - 1];
@@ -224,15 +240,6 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     if (largest_weight > 1) /* weights below 1 don't make the combined inputs smaller */
         plan->limit /= largest_weight;
     return UC_OK;
-}
-
-/* Whether something behind the convolution needs all of space: its rows are made a few channels at
- * a time, and inputs would be combined again for each few. */
-static bool needs_everything(const uc_chain *chain) {
-    bool any = false;
-    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
-        any = any || uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING;
-    return any;
 }
 
 uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,

@@ -224,7 +224,8 @@ static void plan_blocks(const uc_plan *plan, uc_pass *pass) {
         per_tile[i] =
             uc_toom_tile(winograd->dim[i]) / window_after_conv(&plan->chain, pass->stages, i);
     pass->block[0] = per_tile[0];
-    pass->block[1] = per_tile[1] * pass->blocks.tile_rows;
+    pass->block[1] =
+        per_tile[1] * (pass->blocks.across ? pass->blocks.tiles[1] : pass->blocks.tile_rows);
     pass->sets = per_tile[0] * per_tile[1];
     pass->step = per_tile[1];
     pass->rows = pass->blocks.tile_rows;
@@ -370,7 +371,9 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
 
 /* The rows of a band go to the phases in turn, and each phase's rows into runs. */
 static void count_runs(uc_pass *pass) {
-    pass->runs = pass->blocks.tiles[0] * pass->blocks.groups * pass->sets;
+    pass->runs = pass->blocks.tile_rows
+                     ? uc_blocks_count(&pass->blocks, pass->blocks.tiles[0]) * pass->sets
+                     : 0;
     if (pass->runs) /* there are blocks */
         return;
     for (size_t b = 0; b < pass->bands[1]; b++) {

@@ -536,15 +536,24 @@ static void resume_run(walk *w, size_t number) {
 
 /* ---- Blocks ---- */
 
+/* Depths of tiles that a band has, and the first of them. */
+static size_t first_depth(const walk *w) {
+    return w->band[0].begin / w->pass->block[0];
+}
+
+static size_t count_depths(const walk *w) {
+    return (w->band[0].count - 1) / w->pass->block[0] + 1;
+}
+
 /* Block `number` of a band. */
 static uc_block find_block(const walk *w, size_t number) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
+    const uc_blocks *blocks = &pass->blocks;
     const size_t bytes = plan->kernels->real_bytes;
-    const size_t group = number % w->depth_runs + w->band[1].begin / pass->block[1];
-    return (uc_block){.winograd = &plan->transforms[0],
+    uc_block block = {.winograd = &plan->transforms[0],
                       .plain = &plan->transforms[1],
-                      .blocks = &pass->blocks,
+                      .blocks = blocks,
                       .slab = slab_of(w),
                       .zeros = slab_of(w) + w->source[0].count * pass->depth_step * bytes,
                       .magnitudes = cells_of(w, 0),
@@ -556,51 +565,86 @@ static uc_block find_block(const walk *w, size_t number) {
                       .depth_step = pass->depth_step,
                       .row_step = pass->row_step,
                       .channel_step = pass->channel_step,
-                      .depth = number / w->depth_runs + w->band[0].begin / pass->block[0],
-                      .height = group * pass->blocks.tile_rows,
                       .first_panel = w->first_panel,
                       .panels = w->panels,
                       .scratch = w->buffer + pass->scratch_at * bytes};
+    size_t end; /* of the rows of tiles that it may have */
+    if (blocks->across) {
+        block.row = first_depth(w) * blocks->tiles[1] + number * blocks->tile_rows;
+        end = (first_depth(w) + count_depths(w)) * blocks->tiles[1];
+    } else {
+        const size_t depth = first_depth(w) + number / w->depth_runs,
+                     group = number % w->depth_runs + w->band[1].begin / pass->block[1];
+        block.row = depth * blocks->tiles[1] + group * blocks->tile_rows;
+        end = (depth + 1) * blocks->tiles[1];
+    }
+    block.rows = end - block.row < blocks->tile_rows ? end - block.row : blocks->tile_rows;
+    return block;
 }
 
-/* The rows of a block that lie (depth, height) after its first in the pass's space, a step apart:
- * as many as are there. */
-static run_rows find_rows(const walk *w, const uc_block *block, size_t depth, size_t height) {
+/* The rows of a block that lie (depth, height) after the first of their tiles in the pass's space,
+ * a step apart: from row `first` on, as many as are there and share a depth. `next`: the row behind
+ * them, or behind those that are not there. */
+static run_rows find_rows(const walk *w, const uc_block *block, size_t depth, size_t height,
+                          size_t first, size_t *next) {
     const uc_pass *pass = w->pass;
     const uc_extent *extent = &pass->extent;
-    depth += block->depth * pass->block[0];
-    height += block->height * pass->step;
+    const size_t tile = block->row + first, heights = block->blocks->tiles[1];
+    const size_t of_depth = heights - tile % heights, of_block = block->rows - first;
+    const size_t rows = of_depth < of_block ? of_depth : of_block;
+    *next = first + rows;
+    depth += tile / heights * pass->block[0];
+    height += tile % heights * pass->step;
     if (depth >= extent->size[0] || height >= extent->size[1])
         return (run_rows){0};
     const size_t left = (extent->size[1] - height - 1) / pass->step + 1;
-    return (run_rows){depth, height, left < pass->rows ? left : pass->rows};
+    return (run_rows){depth, height, left < rows ? left : rows};
 }
 
-/* The number of a set of rows among all of an item. */
+/* Whether any of them is there. */
+static bool any_rows(const walk *w, const uc_block *block, size_t depth, size_t height) {
+    bool any = false;
+    for (size_t r = 0; r < block->rows;)
+        any = find_rows(w, block, depth, height, r, &r).count || any;
+    return any;
+}
+
+/* Of a pass that measures, whose blocks have one depth: the number of a set of rows among all of an
+ * item. */
 static size_t set_number(const walk *w, const uc_block *block, size_t set) {
     const uc_blocks *blocks = block->blocks;
-    return (block->depth * blocks->groups + block->height / blocks->tile_rows) * w->pass->sets +
+    return (block->row / blocks->tiles[1] * blocks->groups +
+            block->row % blocks->tiles[1] / blocks->tile_rows) *
+               w->pass->sets +
            set;
 }
 
-/* The last stages of a set of rows, then stores or measures it. */
-static void finish_set(const walk *w, const uc_block *block, const run_rows *run, size_t first,
-                       uc_rows *rows, size_t set) {
+/* The last stages of a set of rows that lie (depth, height) after the first of their tiles, then
+ * stores or measures it. */
+static void finish_set(const walk *w, const uc_block *block, size_t depth, size_t height,
+                       size_t first, uc_rows *rows, size_t set) {
     const uc_pass *pass = w->pass;
-    uc_summary *measures = measures_of(w, set_number(w, block, set));
-    const bool measured = pass->stages < w->plan->chain.stage_count;
-    if (!run->count) { /* nothing is there to measure */
-        const size_t channels = pass->keeps ? w->channels : pass->extent.channels;
-        for (size_t c = 0; measured && c < channels; c++)
-            measures[c] = (uc_summary){-INFINITY, 0};
-        return;
+    const bool measured = pass->stages < w->plan->chain.stage_count,
+               any = any_rows(w, block, depth, height);
+    if (any)
+        finish_in_strips(w, first, last_stages(pass), rows, NULL);
+    for (size_t r = 0, next; any && !measured && r < block->rows; r = next) {
+        const run_rows run = find_rows(w, block, depth, height, r, &next);
+        uc_rows some = *rows;
+        some.reals = (char *)rows->reals + r * rows->pitch * w->plan->kernels->real_bytes;
+        if (run.count)
+            store_rows(w, &run, &some, NULL);
     }
-    rows->rows = run->count;
-    finish_in_strips(w, first, last_stages(pass), rows, NULL);
-    if (measured)
+    if (!measured)
+        return;
+    uc_summary *measures = measures_of(w, set_number(w, block, set));
+    size_t next;
+    rows->rows = find_rows(w, block, depth, height, 0, &next).count;
+    if (any)
         measure_rows(w, rows, measures);
-    else
-        store_rows(w, run, rows, NULL);
+    const size_t channels = pass->keeps ? w->channels : pass->extent.channels;
+    for (size_t c = 0; !any && c < channels; c++)
+        measures[c] = (uc_summary){-INFINITY, 0};
 }
 
 /* The sets of a block as they come from the convolution: phase by phase. */
@@ -661,8 +705,7 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
         for (size_t set = sets / shares * share; set < sets / shares * (share + 1); set++) {
             const set_at at = find_set(w, set);
             uc_rows rows = fill_set(w, &block, &at, set);
-            const run_rows run = find_rows(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1));
-            finish_set(w, &block, &run, conv, &rows, set);
+            finish_set(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1), conv, &rows, set);
         }
         return;
     }
@@ -678,7 +721,7 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
         uc_rows rows = fill_set(w, &block, &at, set);
         const size_t depth = set_offset(w, &at, 0) / pool->window[0],
                      height = set_offset(w, &at, 1) / pool->window[1];
-        if (!find_rows(w, &block, depth, height).count)
+        if (!any_rows(w, &block, depth, height))
             continue;
         finish_in_strips(w, conv, made - 1, &rows, NULL);
         const size_t target = depth * pass->step + height;
@@ -687,12 +730,11 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
         begun[target] = true;
     }
     for (size_t target = 0; target < pass->sets; target++) {
-        const run_rows run = find_rows(w, &block, target / pass->step, target % pass->step);
         uc_rows rows = rows_of(w, made, pass->rows);
         merged.reals = memory + target * merged_bytes;
-        if (run.count)
+        if (begun[target])
             w->plan->kernels->fold[pool->op](&(uc_finish){.stage = pool}, &merged, &rows);
-        finish_set(w, &block, &run, made, &rows, target);
+        finish_set(w, &block, target / pass->step, target % pass->step, made, &rows, target);
     }
 }
 
@@ -701,7 +743,9 @@ static void resume_block(const walk *w, size_t number) {
     const uc_block block = find_block(w, number);
     for (size_t set = 0; set < w->pass->sets; set++) {
         const set_at at = find_set(w, set);
-        const run_rows run = find_rows(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1));
+        size_t next;
+        const run_rows run =
+            find_rows(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1), 0, &next);
         if (!run.count)
             continue;
         const size_t index = set_number(w, &block, set);
@@ -813,11 +857,15 @@ static size_t run_band(walk *w, size_t runs_before) {
         work.rows = w->source[1].count;
         work.blocks = plan->winograd;
     }
-    w->depth_runs = work.blocks ? (w->band[1].count - 1) / pass->block[1] + 1 : count_depth_runs(w);
-    work.count = w->depth_runs *
-                 (work.blocks ? (w->band[0].count - 1) / pass->block[0] + 1 : w->band[0].count);
-    if (work.blocks)
+    if (work.blocks) {
+        w->depth_runs = (w->band[1].count - 1) / pass->block[1] + 1;
+        work.count = pass->blocks.across ? uc_blocks_count(&pass->blocks, count_depths(w))
+                                         : w->depth_runs * count_depths(w);
         work.shares = count_shares(w, work.count);
+    } else {
+        w->depth_runs = count_depth_runs(w);
+        work.count = w->depth_runs * w->band[0].count;
+    }
     work.chunk = work.count / (plan->threads * 8) + 1;
     uc_team_run(plan->threads, work_on_band, &work);
     return work.count;

@@ -3,6 +3,7 @@
 #include "winograd.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "memory.h"
@@ -224,6 +225,17 @@ static double idle_cost(size_t blocks) {
     return (1 + four) / 2;
 }
 
+/* What the inputs of all tiles of one depth may take for blocks to go across depths: bands can't be
+ * less high then. */
+#define DEPTH_BYTES ((size_t)2 << 20)
+
+static bool may_go_across(const uc_winograd *w, const uc_blocks *b) {
+    size_t bytes = w->dim[0]->window * w->conv->in.channels * w->kernels->real_bytes;
+    return !w->one_depth && b->tiles[0] > 1 && uc_size_mul(&bytes, b->tiles[1]) &&
+           uc_size_mul(&bytes, w->dim[1]->outputs) && uc_size_mul(&bytes, b->tiles[2]) &&
+           uc_size_mul(&bytes, w->dim[2]->outputs) && bytes <= DEPTH_BYTES;
+}
+
 void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
     const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
                  in_channels = w->conv->in.channels;
@@ -235,18 +247,27 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
                              w->conv->out.channels * bytes,
                  lane_inputs = input_rows(w) * in_channels * bytes;
     b->tile_rows = 1;
+    b->across = false;
     double best = INFINITY;
-    for (size_t rows = 1; rows <= b->tiles[1]; rows++) {
+    const size_t all_rows = may_go_across(w, b) ? b->tiles[0] * b->tiles[1] : b->tiles[1];
+    for (size_t rows = 1; rows <= all_rows; rows++) {
         const size_t lanes = rows * b->tiles[2] + vector;
         if (rows > 1 &&
             (lanes > w->rows_bytes / lane_rows || lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
             break;
-        const size_t groups = (b->tiles[1] - 1) / rows + 1;
-        const double cost = uc_lanes_cost(rows * b->tiles[2], vector) * (double)groups *
-                            idle_cost(groups * b->tiles[0]);
-        if (cost < best * 0.96) {
-            best = cost;
-            b->tile_rows = rows;
+        for (int across = rows > b->tiles[1]; across <= (all_rows > b->tiles[1]); across++) {
+            const uc_blocks tried = {.tiles = {b->tiles[0], b->tiles[1], b->tiles[2]},
+                                     .tile_rows = rows,
+                                     .across = across,
+                                     .groups = (b->tiles[1] - 1) / rows + 1};
+            const size_t count = uc_blocks_count(&tried, b->tiles[0]);
+            const double cost =
+                uc_lanes_cost(rows * b->tiles[2], vector) * (double)count * idle_cost(count);
+            if (cost < best * 0.96) {
+                best = cost;
+                b->tile_rows = rows;
+                b->across = across;
+            }
         }
     }
     b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
@@ -267,7 +288,7 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
     size_t weights;
     if (!uc_winograd_weights(w, &weights))
         return 0; /* there is no such plan */
-    return 2 * (double)weights * (double)b->lanes * (double)b->tiles[0] * (double)b->groups;
+    return 2 * (double)weights * (double)b->lanes * (double)uc_blocks_count(b, b->tiles[0]);
 }
 
 /* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of some hundred
@@ -283,7 +304,7 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
     const double in_channels = (double)w->conv->in.channels,
                  out_channels = (double)w->conv->out.channels,
                  vector = (double)w->kernels->vector_lanes;
-    const double blocks = (double)b->tiles[0] * (double)b->groups, tile_rows = (double)b->tile_rows,
+    const double blocks = (double)uc_blocks_count(b, b->tiles[0]), tile_rows = (double)b->tile_rows,
                  vectors = (double)b->used / vector, rows = (double)input_rows(w);
     double products = 0, made = 0;
     for (size_t d = 0; d < dim[0]->stride; d++)
@@ -326,21 +347,33 @@ typedef struct planes {
     size_t channel_step, plane_step;
 } planes;
 
-/* One row of the slab from the chunk's first lane on. `tap` counts from the window's first input.
- */
-static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size_t tile_row) {
-    const uc_block *block = c->block;
+/* The number of a row of the slab, counted depth by depth, or NO_ROW: it lies outside the input.
+ * Taps count from the window's first input. */
+#define NO_ROW SIZE_MAX
+
+static size_t source_row(const uc_block *block, size_t depth_tap, size_t height_tap,
+                         size_t tile_row) {
     const uc_toom *const *dim = block->winograd->dim;
-    const size_t tile[2] = {block->depth, block->height + tile_row},
-                 tap[2] = {depth_tap, height_tap};
+    const size_t tile = block->row + tile_row, heights = block->blocks->tiles[1];
+    const size_t place[2] = {tile / heights * dim[0]->outputs + depth_tap,
+                             tile % heights * dim[1]->outputs + height_tap};
     size_t index[2];
     for (size_t i = 0; i < 2; i++) {
-        const ptrdiff_t input = dim[i]->first + (ptrdiff_t)(tile[i] * dim[i]->outputs + tap[i]);
-        if (input < block->source[i] || input >= block->source[i] + (ptrdiff_t)block->sources[i])
-            return (planes){0};
-        index[i] = (size_t)(input - block->source[i]);
+        const ptrdiff_t input = dim[i]->first + (ptrdiff_t)place[i] - block->source[i];
+        if (input < 0 || input >= (ptrdiff_t)block->sources[i])
+            return NO_ROW;
+        index[i] = (size_t)input;
     }
-    const size_t at = index[0] * block->depth_step + index[1] * block->row_step;
+    return index[0] * block->sources[1] + index[1];
+}
+
+static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size_t tile_row) {
+    const uc_block *block = c->block;
+    const size_t row = source_row(block, depth_tap, height_tap, tile_row);
+    if (row == NO_ROW)
+        return (planes){0};
+    const size_t at =
+        row / block->sources[1] * block->depth_step + row % block->sources[1] * block->row_step;
     return (planes){(const char *)block->slab + at * block->winograd->kernels->real_bytes,
                     block->channel_step, block->blocks->plane_step};
 }
@@ -426,6 +459,11 @@ static void combine_tile_row(const chunk *c, size_t depth, size_t tile_row) {
     }
 }
 
+/* Whole vectors of the lanes that a block uses. */
+static size_t used_lanes(const uc_block *block) {
+    return round_up(block->rows * block->blocks->tiles[2], block->winograd->kernels->vector_lanes);
+}
+
 /* The inputs of all points: for each pair of vectors of lanes
  * [depth][height][width][channel][lane].
  */
@@ -435,9 +473,10 @@ static void combine_block(const chunk *c) {
     const size_t bytes = w->kernels->real_bytes,
                  rows = w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels;
     for (size_t depth = 0; depth < w->dim[0]->rows; depth++) {
-        for (size_t r = 0; r < blocks->tile_rows; r++)
+        for (size_t r = 0; r < c->block->rows; r++)
             combine_tile_row(c, depth, r);
-        for (size_t lane = 0; !pairs_in_rows(blocks) && lane < blocks->used; lane += blocks->pair) {
+        for (size_t lane = 0; !pairs_in_rows(blocks) && lane < used_lanes(c->block);
+             lane += blocks->pair) {
             const size_t at = lane / blocks->pair * blocks->pair_step + depth * rows * blocks->pair;
             w->kernels->combine(&(uc_combine){.terms = 1,
                                               .in = {c->plane + lane * bytes},
@@ -540,30 +579,23 @@ static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *row
  * points, too small for products at them, or much larger than their neighbours. */
 static bool goes_by_taps(const uc_block *block) {
     const uc_toom *const *dim = block->winograd->dim;
-    const size_t tiles[2] = {1, block->blocks->tile_rows}, first[2] = {block->depth, block->height};
-    size_t begin[2], end[2];
-    for (size_t i = 0; i < 2; i++) {
-        const ptrdiff_t low =
-            dim[i]->first + (ptrdiff_t)(first[i] * dim[i]->outputs) - block->source[i];
-        const ptrdiff_t high = low + (ptrdiff_t)((tiles[i] - 1) * dim[i]->outputs + dim[i]->window);
-        const ptrdiff_t most = (ptrdiff_t)block->sources[i];
-        begin[i] = low > 0 ? (size_t)low : 0;
-        end[i] = high < 0 ? 0 : (size_t)(high < most ? high : most);
-    }
+    const size_t bytes = block->winograd->kernels->real_bytes;
     double most = 0, least = INFINITY;
-    for (size_t d = begin[0]; d < end[0]; d++)
-        for (size_t h = begin[1]; h < end[1]; h++) {
-            const size_t row = d * block->sources[1] + h;
-            for (size_t i = row * block->cells; i < (row + 1) * block->cells; i++) {
-                const double cell = block->winograd->kernels->real_bytes == sizeof(double)
-                                        ? ((const double *)block->magnitudes)[i]
-                                        : ((const float *)block->magnitudes)[i];
-                if (!(cell <= block->limit)) /* or it is NaN */
-                    return true;
-                most = cell > most ? cell : most;
-                least = cell < least ? cell : least;
-            }
+    for (size_t i = 0; i < block->rows * dim[0]->window * dim[1]->window; i++) {
+        const size_t taps = i % (dim[0]->window * dim[1]->window);
+        const size_t row = source_row(block, taps / dim[1]->window, taps % dim[1]->window,
+                                      i / (dim[0]->window * dim[1]->window));
+        if (row == NO_ROW)
+            continue;
+        for (size_t k = row * block->cells; k < (row + 1) * block->cells; k++) {
+            const double cell = bytes == sizeof(double) ? ((const double *)block->magnitudes)[k]
+                                                        : ((const float *)block->magnitudes)[k];
+            if (!(cell <= block->limit)) /* or it is NaN */
+                return true;
+            most = cell > most ? cell : most;
+            least = cell < least ? cell : least;
         }
+    }
     return most > UNEVEN * least || (most > 0 && most < block->least);
 }
 
@@ -624,7 +656,7 @@ static void fill_plain(chunk *c, const size_t phase[2], char *rows, size_t row_s
     const uc_winograd *w = c->block->winograd;
     const uc_blocks *blocks = c->block->blocks;
     const size_t wide = round_up(blocks->tiles[2], w->kernels->vector_lanes);
-    for (size_t r = 0; r < blocks->tile_rows; r++)
+    for (size_t r = 0; r < c->block->rows; r++)
         for (c->first = 0; c->first < wide; c->first += c->lanes) {
             const size_t left = wide - c->first;
             c->lanes = left < blocks->chunk ? left : blocks->chunk;
@@ -661,8 +693,9 @@ void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, voi
         fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
         return;
     }
-    for (c.first = 0; c.first < blocks->used; c.first += c.lanes) {
-        const size_t left = blocks->used - c.first;
+    const size_t used = used_lanes(block);
+    for (c.first = 0; c.first < used; c.first += c.lanes) {
+        const size_t left = used - c.first;
         c.lanes = left < blocks->chunk ? left : blocks->chunk;
         fill_chunk(&c, phase_d, phase_h, rows, row_set);
     }

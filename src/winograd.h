@@ -20,6 +20,7 @@ typedef struct uc_winograd {
     const uc_toom *dim[UC_SPACE];
     size_t rows_bytes; /* that a block may make for one phase */
     size_t part;       /* sums of about this many products are added up apart */
+    bool one_depth;    /* a block must not go on from one depth to the next */
     const void *weights, *bias;
 } uc_winograd;
 
@@ -36,19 +37,29 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
 /* What the combined inputs of a block may take. */
 #define UC_WINOGRAD_INPUT_BYTES ((size_t)3 << 20)
 
-/* How a space is cut into blocks: one tile deep, `tile_rows` tiles high and as wide as the space.
- * The tiles of a row lie in lanes one after the other, and rows too. A block's lanes are made chunk
- * by chunk. */
+/* How a space is cut into blocks: rows of tiles as wide as the space, `tile_rows` of them, one
+ * after the other along the height and, where a block goes across depths, on to the next depth. The
+ * tiles of a row lie in lanes one after the other, and rows too. A block's lanes are made chunk by
+ * chunk.
+ */
 typedef struct uc_blocks {
-    size_t tiles[UC_SPACE];   /* of the space */
-    size_t tile_rows, groups; /* groups: of so many rows of tiles */
-    size_t used, lanes;       /* of a row set: whole vectors; lanes: with room for a last vector */
-    size_t chunk;             /* lanes of a chunk at most */
-    size_t pair, pair_step;   /* lanes of two vectors; reals of the combined inputs of so many */
-    size_t plane_step;        /* of the slab: lanes of a plane */
+    size_t tiles[UC_SPACE]; /* of the space */
+    size_t tile_rows;
+    bool across;
+    size_t groups;          /* blocks of a depth, if not */
+    size_t used, lanes;     /* of a row set: whole vectors; lanes: with room for a last vector */
+    size_t chunk;           /* lanes of a chunk at most */
+    size_t pair, pair_step; /* lanes of two vectors; reals of the combined inputs of so many */
+    size_t plane_step;      /* of the slab: lanes of a plane */
     size_t rows_bytes, input_bytes; /* of a block's rows of one phase, and of its combined inputs */
     size_t scratch_elems;
 } uc_blocks;
+
+/* How many blocks some depths of tiles have. */
+static inline size_t uc_blocks_count(const uc_blocks *blocks, size_t depths) {
+    return blocks->across ? (depths * blocks->tiles[1] - 1) / blocks->tile_rows + 1
+                          : depths * blocks->groups;
+}
 
 /* Plans the blocks of a space of this size. */
 void uc_winograd_blocks(const uc_winograd *winograd, const size_t space[UC_SPACE],
@@ -70,7 +81,7 @@ typedef struct uc_block {
     double limit, least; /* of them, beyond and below which sums or products spoil values */
     ptrdiff_t source[2]; /* of the slab's first depth and height */
     size_t sources[2], depth_step, row_step, channel_step;
-    size_t depth, height; /* the block's first tile */
+    size_t row, rows; /* of tiles, counted depth by depth: the first, and how many */
     size_t first_panel, panels;
     void *scratch;
     bool by_taps; /* its inputs are such that sums at points would spoil them */
