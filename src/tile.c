@@ -104,6 +104,15 @@ static uc_rows borrow_rows(const walk *w, size_t depth, size_t height, size_t st
     return rows;
 }
 
+/* Every channel of the input is a page of its own, which no processor foresees: so many channels
+ * ahead. */
+#define AHEAD 4
+
+static void prefetch_row(const char *row, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(row + i);
+}
+
 static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
     const uc_kernels *kernels = w->plan->kernels;
     const uc_chain *chain = &w->plan->chain;
@@ -114,9 +123,8 @@ static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step
         for (size_t r = 0; r < count; r++) {
             const char *row =
                 (const char *)w->input + element_offset(w, &chain->in, c, depth, height + r * step);
-            if (c + 4 < rows.channels) /* every channel is a page of its own */
-                for (size_t i = 0; i < row_bytes; i += 64)
-                    __builtin_prefetch(row + 4 * channel_bytes + i);
+            if (c + AHEAD < rows.channels)
+                prefetch_row(row + AHEAD * channel_bytes, row_bytes);
             kernels->load(chain->dtype, row,
                           (char *)rows.reals +
                               (c * rows.lanes + r * rows.pitch) * kernels->real_bytes,
@@ -346,13 +354,16 @@ static void split_row(const walk *w, size_t depth_index, size_t row_index) {
     const uc_rows made = borrow ? borrow_rows(w, depth, height, 1, 1)
                                 : make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
     const uc_toom *width = plan->transforms[0].dim[2];
-    for (size_t c = 0; c < conv->in.channels; c++)
-        plan->kernels->split((const char *)made.reals + c * made.lanes * bytes, conv->in.size[2],
-                             width->first, width->outputs,
+    for (size_t c = 0; c < conv->in.channels; c++) {
+        const char *row = (const char *)made.reals + c * made.lanes * bytes;
+        if (borrow && c + AHEAD < conv->in.channels)
+            prefetch_row(row + AHEAD * made.lanes * bytes, conv->in.size[2] * bytes);
+        plan->kernels->split(row, conv->in.size[2], width->first, width->outputs,
                              slab_of(w) + (depth_index * pass->depth_step +
                                            row_index * pass->row_step + c * pass->channel_step) *
                                               bytes,
                              pass->blocks.plane_step);
+    }
     const size_t row = depth_index * w->source[1].count + row_index;
     plan->kernels->magnitudes(made.reals, made.lanes, conv->in.channels, conv->in.size[2],
                               cells_of(w, row));
@@ -372,6 +383,9 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
 
     /* With no op before the convolution, rows are loaded where they belong. */
     const bool direct = plan->chain.conv_stage == 0;
+    const size_t element_bytes = uc_dtype_bytes(plan->chain.dtype),
+                 row_bytes = columns * element_bytes,
+                 channel_bytes = uc_extent_positions(&plan->chain.in) * element_bytes;
     uc_rows made = {0};
     if (!zeros && !direct)
         made = make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
@@ -385,12 +399,13 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
         }
         memset(row, 0, pass->lead * bytes);
         row += pass->lead * bytes;
-        if (direct)
-            plan->kernels->load(plan->chain.dtype,
-                                (const char *)w->input +
-                                    element_offset(w, &plan->chain.in, c, depth, height),
-                                row, columns);
-        else
+        if (direct) {
+            const char *from =
+                (const char *)w->input + element_offset(w, &plan->chain.in, c, depth, height);
+            if (c + AHEAD < conv->in.channels)
+                prefetch_row(from + AHEAD * channel_bytes, row_bytes);
+            plan->kernels->load(plan->chain.dtype, from, row, columns);
+        } else
             memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);
         memset(row + columns * bytes, 0, (pass->pitch - pass->lead - columns) * bytes);
     }

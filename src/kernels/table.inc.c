@@ -28,46 +28,70 @@ static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t
     }
 }
 
-/* Whole vectors of 1, 2, 3, 4, 6, 8 or 12 phases, times a number and zipped; `phases` and `stream`
- * are constants where this is expanded. Returns how many lanes it took. */
-INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const REAL *from,
-                                size_t phase_step, REAL times, REAL *to, size_t lanes) {
-    size_t j = 0;
-    for (; j + LANES <= lanes; j += LANES) {
-        vec v[12];
-        UNROLL for (size_t e = 0; e < phases; e++) v[e] =
-            load_vector(from + e * phase_step + j) * times;
-        if (phases == 1)
-            NAME(put_vector)(to + j, v[0], stream);
-        else if (phases == 2)
-            NAME(put_zipped_2)(to + j * phases, v[0], v[1], stream);
-        else if (phases == 3)
-            NAME(put_zipped_3)(to + j * phases, v, stream);
-        else if (phases == 4)
-            NAME(put_zipped_4)(to + j * phases, v, stream);
-        else if (phases == 6)
-            NAME(put_zipped_6)(to + j * phases, v, stream);
-        else
-            NAME(put_zipped_twice)(phases / 2, to + j * phases, v, stream);
-    }
-    return j;
+/* A vector of 1, 2, 3, 4, 6, 8 or 12 phases, times a number and zipped; `phases` and `stream` are
+ * constants where this is expanded. */
+INLINE void NAME(zip_vector)(const size_t phases, const bool stream, const REAL *from,
+                             size_t phase_step, REAL times, REAL *to) {
+    vec v[12];
+    UNROLL for (size_t e = 0; e < phases; e++) v[e] = load_vector(from + e * phase_step) * times;
+    if (phases == 1)
+        NAME(put_vector)(to, v[0], stream);
+    else if (phases == 2)
+        NAME(put_zipped_2)(to, v[0], v[1], stream);
+    else if (phases == 3)
+        NAME(put_zipped_3)(to, v, stream);
+    else if (phases == 4)
+        NAME(put_zipped_4)(to, v, stream);
+    else if (phases == 6)
+        NAME(put_zipped_6)(to, v, stream);
+    else
+        NAME(put_zipped_twice)(phases / 2, to, v, stream);
 }
 
-/* The same for 16 bytes of 1 or 2 phases, from lane j on: narrow rows have no more. Returns where
- * it stopped. */
+/* Where the columns of a row come from, and how many there are: `lanes` of all phases, and then
+ * perhaps one more of some. `room`: lanes of a phase that may be read. */
+typedef struct NAME(row) {
+    const REAL *from;
+    size_t phases, phase_step;
+    REAL times;
+    size_t lanes, columns, room;
+} NAME(row);
+
+/* All lanes that fill vectors, and, of many phases, the columns behind them if they fill a vector.
+ * Returns how many lanes it took. */
+INLINE size_t NAME(zip_vectors)(const size_t phases, const bool stream, const NAME(row) * row,
+                                REAL *to) {
+    size_t j = 0;
+    for (; j + LANES <= row->lanes; j += LANES)
+        NAME(zip_vector)
+    (phases, stream, row->from + j, row->phase_step, row->times, to + j * phases);
+    const size_t left = row->columns - j * phases;
+    if (phases <= 2 || left < LANES || j + LANES > row->room)
+        return j;
+    REAL last[12 * LANES];
+    NAME(zip_vector)(phases, false, row->from + j, row->phase_step, row->times, last);
+    to += j * phases;
+    size_t i = 0;
+    for (; i + LANES <= left; i += LANES)
+        NAME(put_vector)(to + i, load_vector(last + i), stream);
+    for (; i < left; i++)
+        to[i] = last[i];
+    return row->lanes + 1;
+}
+
+/* The same for 16 bytes of 1 or 2 phases, from lane j on: narrow rows have no more. */
 #define QUAD (16 / sizeof(REAL))
 typedef REAL NAME(quad) __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
 
-INLINE size_t NAME(zip_quads)(const size_t phases, const REAL *from, size_t phase_step, REAL times,
-                              REAL *to, size_t j, size_t lanes) {
-    for (; j + QUAD <= lanes; j += QUAD) {
-        const NAME(quad) a = *(const NAME(quad) *)(from + j) * times;
+INLINE size_t NAME(zip_quads)(const size_t phases, const NAME(row) * row, REAL *to, size_t j) {
+    for (; j + QUAD <= row->lanes; j += QUAD) {
+        const NAME(quad) a = *(const NAME(quad) *)(row->from + j) * row->times;
         NAME(quad) *at = (NAME(quad) *)(to + j * phases);
         if (phases == 1) {
             at[0] = a;
             continue;
         }
-        const NAME(quad) b = *(const NAME(quad) *)(from + phase_step + j) * times;
+        const NAME(quad) b = *(const NAME(quad) *)(row->from + row->phase_step + j) * row->times;
 #if REAL_IS_DOUBLE
         at[0] = __builtin_shufflevector(a, b, 0, 2);
         at[1] = __builtin_shufflevector(a, b, 1, 3);
@@ -79,19 +103,17 @@ INLINE size_t NAME(zip_quads)(const size_t phases, const REAL *from, size_t phas
     return j;
 }
 
-/* Some columns of a row, times a number, their phases zipped, into `to`; all phases have `lanes` of
- * them. Streamed where that is worth it. */
-INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL times, REAL *to,
-                      size_t lanes, size_t columns, bool stream) {
+/* A row's columns, zipped, into `to`. Streamed where that is worth it. */
+INLINE void NAME(zip)(const NAME(row) * row, REAL *to, bool stream) {
     size_t j = 0;
 #define ZIP_PHASES(count)                                                                          \
     case count:                                                                                    \
-        j = stream ? NAME(zip_vectors)(count, true, from, phase_step, times, to, lanes)            \
-                   : NAME(zip_vectors)(count, false, from, phase_step, times, to, lanes);          \
+        j = stream ? NAME(zip_vectors)(count, true, row, to)                                       \
+                   : NAME(zip_vectors)(count, false, row, to);                                     \
         if (count <= 2)                                                                            \
-            j = NAME(zip_quads)(count, from, phase_step, times, to, j, lanes);                     \
+            j = NAME(zip_quads)(count, row, to, j);                                                \
         break;
-    switch (phases) {
+    switch (row->phases) {
         ZIP_PHASES(1)
         ZIP_PHASES(2)
         ZIP_PHASES(3)
@@ -101,9 +123,9 @@ INLINE void NAME(zip)(const REAL *from, size_t phases, size_t phase_step, REAL t
         ZIP_PHASES(12)
     }
 #undef ZIP_PHASES
-    for (size_t e = 0; j * phases < columns && e < phases; e++)
-        for (size_t i = j * phases + e, lane = j; i < columns; i += phases, lane++)
-            to[i] = from[e * phase_step + lane] * times;
+    for (size_t e = 0; j * row->phases < row->columns && e < row->phases; e++)
+        for (size_t i = j * row->phases + e, lane = j; i < row->columns; i += row->phases, lane++)
+            to[i] = row->from[e * row->phase_step + lane] * row->times;
 }
 
 /* Columns that are zipped at a time before they are converted. */
@@ -179,18 +201,22 @@ static void NAME(store_half)(uc_dtype dtype, const REAL *restrict from, uc_half 
 }
 
 /* One row of one channel in 16 bits. */
-static void NAME(store_half_row)(uc_dtype dtype, const REAL *from, size_t phases, size_t phase_step,
-                                 REAL times, uc_half *to, size_t columns, bool stream) {
+static void NAME(store_half_row)(uc_dtype dtype, NAME(row) row, uc_half *to, bool stream) {
     REAL zipped[ZIP];
-    const size_t most = phases < ZIP ? ZIP / phases / LANES * LANES : 0; /* lanes at a time */
-    for (size_t lane = 0; most && lane * phases < columns; lane += most) {
-        const size_t begin = lane * phases, left = columns - begin,
-                     some = left < most * phases ? left : most * phases;
-        NAME(zip)(from + lane, phases, phase_step, times, zipped, some / phases, some, false);
-        NAME(store_half)(dtype, zipped, to + begin, some, stream);
+    const size_t phases = row.phases,
+                 most = phases < ZIP ? ZIP / phases / LANES * LANES : 0; /* lanes at a time */
+    for (size_t lane = 0; most && lane * phases < row.columns; lane += most) {
+        const size_t begin = lane * phases, left = row.columns - begin;
+        NAME(row) some = row;
+        some.from += lane;
+        some.columns = left < most * phases ? left : most * phases;
+        some.lanes = some.columns / phases;
+        some.room -= lane;
+        NAME(zip)(&some, zipped, false);
+        NAME(store_half)(dtype, zipped, to + begin, some.columns, stream);
     }
-    for (size_t i = 0; !most && i < columns; i++) { /* columns far apart: one by one */
-        zipped[0] = from[i % phases * phase_step + i / phases] * times;
+    for (size_t i = 0; !most && i < row.columns; i++) { /* columns far apart: one by one */
+        zipped[0] = row.from[i % phases * row.phase_step + i / phases] * row.times;
         NAME(store_half)(dtype, zipped, to + i, 1, false);
     }
 }
@@ -205,19 +231,21 @@ static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales,
              (rows->rows == 1 || row_step % LANES == 0);
     for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < rows->rows; r++) {
-            const REAL *from = (const REAL *)rows->reals + c * rows->lanes + r * rows->pitch;
-            const REAL times = scales ? ((const REAL *)scales)[c] : 1;
+            const NAME(row) row = {(const REAL *)rows->reals + c * rows->lanes + r * rows->pitch,
+                                   phases,
+                                   rows->phase_step,
+                                   scales ? ((const REAL *)scales)[c] : 1,
+                                   lanes,
+                                   columns,
+                                   rows->phase_step - r * rows->pitch};
             const size_t at = c * channel_step + r * row_step;
             if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
                 for (size_t i = 0; i < columns * bytes; i += 64)
                     __builtin_prefetch((char *)elements + (at + 2 * channel_step) * bytes + i, 1);
             if (half)
-                NAME(store_half_row)
-            (dtype, from, phases, rows->phase_step, times, (uc_half *)elements + at, columns,
-             stream);
+                NAME(store_half_row)(dtype, row, (uc_half *)elements + at, stream);
             else /* the real type is the element type */
-                NAME(zip)(from, phases, rows->phase_step, times, (REAL *)elements + at, lanes,
-                          columns, stream);
+                NAME(zip)(&row, (REAL *)elements + at, stream);
         }
 #if defined(__x86_64__)
     if (stream)
