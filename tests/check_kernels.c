@@ -46,18 +46,6 @@ static void check_load(const uc_kernels *kernels, uc_dtype dtype, size_t count, 
     buffer_free(&reals);
 }
 
-/* Rows of a given shape whose reals end right behind the last column of the last phase. */
-static struct buffer tight_rows(const uc_kernels *kernels, uc_rows *rows, enum guard guard) {
-    const size_t last = rows->phases - 1;
-    const size_t lanes = rows->columns > last ? (rows->columns - last - 1) / rows->phases + 1 : 0;
-    struct buffer reals = reals_new(kernels,
-                                    (rows->channels - 1) * rows->lanes + last * rows->phase_step +
-                                        (rows->rows - 1) * rows->pitch + lanes,
-                                    guard);
-    rows->reals = reals.data;
-    return reals;
-}
-
 static void check_store(const uc_kernels *kernels, uc_dtype dtype, size_t phases, size_t columns,
                         bool stream, struct rng *rng) {
     const size_t bytes = uc_dtype_bytes(dtype), most = (columns - 1) / phases + 1;
@@ -72,8 +60,9 @@ static void check_store(const uc_kernels *kernels, uc_dtype dtype, size_t phases
     const bool whole = rng_below(rng, 2);
     const size_t row_step = whole ? table_round_up(kernels, columns) : columns + rng_below(rng, 3);
     const size_t channel_step = rows.rows * row_step + (whole ? 0 : rng_below(rng, 3));
-    struct buffer reals = tight_rows(kernels, &rows, random_guard(rng)),
+    struct buffer reals = reals_new(kernels, rows.channels * rows.lanes, random_guard(rng)),
                   scales = reals_new(kernels, rows.channels, random_guard(rng));
+    rows.reals = reals.data;
     reals_fill(kernels, &reals, rng, VALUES_ODD, table_largest(kernels));
     reals_fill(kernels, &scales, rng, VALUES_NORMAL, 1);
     const bool scaled = rng_below(rng, 2);

@@ -129,8 +129,8 @@ typedef struct uc_kernels {
 
     /* Elements of the chain's type to reals; and back, rows of all channels with their phases
      * zipped, rounded once to nearest even. Channels lie channel_step elements apart, rows
-     * row_step. scales: what each channel is multiplied by first, or NULL. stream: nobody reads
-     * them soon. */
+     * row_step. All lanes of a phase may be read. scales: what each channel is multiplied by first,
+     * or NULL. stream: nobody reads them soon. */
     void (*load)(uc_dtype dtype, const void *elements, void *reals, size_t count);
     void (*store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
                   size_t channel_step, size_t row_step, bool stream);
