@@ -290,12 +290,14 @@ static uc_finish finish_of(const walk *w, size_t s, const uc_summary *measured) 
                        .centred = s && s == plan->centred_stage};
 }
 
-/* Runs an op that changes rows in place. */
-static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary *measured) {
+/* Runs an op that changes rows in place, or adds its results to `sums`. */
+static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary *measured,
+                        void *sums) {
     const uc_stage *stage = &w->plan->chain.stage[s];
     if (w->plan->idle[s])
         return;
-    const uc_finish finish = finish_of(w, s, measured);
+    uc_finish finish = finish_of(w, s, measured);
+    finish.sums = sums;
     w->plan->kernels->finish[stage->op](&finish, rows);
     if (stage->out.channels < rows->channels) /* the op has summed them */
         rows->channels = stage->out.channels;
@@ -304,9 +306,10 @@ static void finish_rows(const walk *w, size_t s, uc_rows *rows, const uc_summary
 /* What rows may take to stay in L1 from one op to the next. */
 #define STRIP_BYTES ((size_t)24 << 10)
 
-/* Ops that don't look sideways take a strip of lanes through all of them before the next strip. */
+/* Ops that don't look sideways take a strip of lanes through all of them before the next strip.
+ * sums: NULL, or rows of the same shape that the last op adds its results to. */
 static void finish_in_strips(const walk *w, size_t first, size_t stages, uc_rows *rows,
-                             const uc_summary *measured) {
+                             const uc_summary *measured, char *sums) {
     const uc_plan *plan = w->plan;
     const size_t group = 4 * plan->kernels->vector_lanes; /* that ops take at a time */
     const size_t fit = STRIP_BYTES / plan->kernels->real_bytes / rows->channels / group * group;
@@ -318,7 +321,8 @@ static void finish_in_strips(const walk *w, size_t first, size_t stages, uc_rows
         strip.width = left < lanes ? left : lanes;
         strip.channels = rows->channels;
         for (size_t s = first; s < stages; s++)
-            finish_rows(w, s, &strip, measured);
+            finish_rows(w, s, &strip, measured,
+                        sums && s + 1 == stages ? sums + begin * plan->kernels->real_bytes : NULL);
     }
     rows->channels = strip.channels;
 }
@@ -336,7 +340,7 @@ static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t heig
     else
         rows = pool_rows(w, made, depth, height, count);
     if (made < stages)
-        finish_in_strips(w, made, stages, &rows, NULL);
+        finish_in_strips(w, made, stages, &rows, NULL, NULL);
     return rows;
 }
 
@@ -528,7 +532,7 @@ static void store_kept(const walk *w, const run_rows *run, uc_rows *rows,
     while (next < stages && plan->idle[next])
         next++;
     if (next < stages) {
-        finish_in_strips(w, first, stages, rows, measures);
+        finish_in_strips(w, first, stages, rows, measures, NULL);
         store_rows(w, run, rows, NULL);
         return;
     }
@@ -642,7 +646,7 @@ static void finish_set(const walk *w, const uc_block *block, size_t depth, size_
     const bool measured = pass->stages < w->plan->chain.stage_count,
                any = any_rows(w, block, depth, height);
     if (any)
-        finish_in_strips(w, first, last_stages(pass), rows, NULL);
+        finish_in_strips(w, first, last_stages(pass), rows, NULL, NULL);
     for (size_t r = 0, next; any && !measured && r < block->rows; r = next) {
         const run_rows run = find_rows(w, block, depth, height, r, &next);
         uc_rows some = *rows;
@@ -680,8 +684,10 @@ static size_t set_offset(const walk *w, const set_at *at, size_t dimension) {
            at->phase[dimension];
 }
 
-/* Fills a set of rows of the convolution; those of one phase are filled together. */
-static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, size_t set) {
+/* Fills a set of rows of the convolution; those of one phase are filled together. reals: where, or
+ * NULL. */
+static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, size_t set,
+                        char *reals) {
     const uc_plan *plan = w->plan;
     const size_t outputs = plan->outputs[0] * plan->outputs[1], of_phase = set % outputs;
     uc_rows rows = rows_of(w, plan->chain.conv_stage + 1, w->pass->rows);
@@ -690,6 +696,8 @@ static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, 
         elems = w->pass->kept_elems;
         rows.reals = kept_rows(w, set_number(w, block, set - of_phase));
     }
+    if (reals)
+        rows.reals = reals;
     if (!of_phase)
         uc_winograd_fill(block, at->phase[0], at->phase[1], rows.reals, elems);
     rows.reals = (char *)rows.reals + of_phase * elems * plan->kernels->real_bytes;
@@ -719,7 +727,7 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
     if (made == conv) {
         for (size_t set = sets / shares * share; set < sets / shares * (share + 1); set++) {
             const set_at at = find_set(w, set);
-            uc_rows rows = fill_set(w, &block, &at, set);
+            uc_rows rows = fill_set(w, &block, &at, set, NULL);
             finish_set(w, &block, set_offset(w, &at, 0), set_offset(w, &at, 1), conv, &rows, set);
         }
         return;
@@ -731,17 +739,27 @@ static void make_block(const walk *w, size_t number, size_t share, size_t shares
     const size_t merged_bytes = merged.channels * merged.lanes * w->plan->kernels->real_bytes;
     char *memory = w->buffer + pass->merged_at[made] * w->plan->kernels->real_bytes;
     bool begun[UC_TOOM_STRIDE * UC_TOOM_OUTPUTS * UC_TOOM_STRIDE * UC_TOOM_OUTPUTS] = {false};
+    /* Where windows have one row of each phase, those of the first are made in their place. An
+     * average behind a norm takes results from it as they are made. */
+    const bool one_each =
+        pool->window[0] == w->axis[0].stride && pool->window[1] == w->axis[1].stride;
+    const bool adds =
+        pool->op == UC_OP_avgpool && chain->stage[made - 2].op == UC_OP_layernorm_channel;
     for (size_t set = 0; set < sets; set++) {
         const set_at at = find_set(w, set);
-        uc_rows rows = fill_set(w, &block, &at, set);
+        const bool in_place = one_each && set < pass->sets;
+        uc_rows rows = fill_set(w, &block, &at, set, in_place ? memory : NULL);
         const size_t depth = set_offset(w, &at, 0) / pool->window[0],
                      height = set_offset(w, &at, 1) / pool->window[1];
         if (!any_rows(w, &block, depth, height))
             continue;
-        finish_in_strips(w, conv, made - 1, &rows, NULL);
         const size_t target = depth * pass->step + height;
-        w->plan->kernels->merge[pool->op](memory + target * merged_bytes, merged.lanes, rows.reals,
-                                          rows.lanes, rows.channels, rows.lanes, !begun[target]);
+        char *into = memory + target * merged_bytes;
+        const bool added = adds && begun[target];
+        finish_in_strips(w, conv, made - 1, &rows, NULL, added ? into : NULL);
+        if (!in_place && !added)
+            w->plan->kernels->merge[pool->op](into, merged.lanes, rows.reals, rows.lanes,
+                                              rows.channels, rows.lanes, !begun[target]);
         begun[target] = true;
     }
     for (size_t target = 0; target < pass->sets; target++) {

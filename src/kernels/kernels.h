@@ -36,6 +36,8 @@ typedef struct uc_finish {
     const uc_summary *measured;  /* of these rows alone, where they are as measure() left them */
     size_t first_channel;        /* of the rows, in per_channel and summaries */
     bool centred;                /* layernorm_channel: the channels' mean is 0 already */
+    void *sums;                  /* layernorm_channel: NULL, or rows of the same shape to which its
+                                  * results are added, instead of being left in place */
 } uc_finish;
 
 /* Sums of about this many products are added up apart, so that the error of a long sum grows with

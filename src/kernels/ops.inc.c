@@ -86,11 +86,11 @@ static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
     for (; begin < (rows)->width; begin += LANES)                                                  \
         strip_op(finish, rows, begin, 1);
 
-/* `strip` and `centred` are constants where this is expanded. Unless it is known to be 0, the mean
- * is taken off in two steps: what the first one missed by rounding is small beside the mean but
- * need not be beside the deviation, and shows in the second pass. */
+/* `strip`, `centred` and `adds` are constants where this is expanded. Unless it is known to be 0,
+ * the mean is taken off in two steps: what the first one missed by rounding is small beside the
+ * mean but need not be beside the deviation, and shows in the second pass. */
 INLINE void NAME(layernorm_lanes)(const uc_finish *finish, const uc_rows *rows, size_t begin,
-                                  const size_t strip, const bool centred) {
+                                  const size_t strip, const bool centred, const bool adds) {
     const size_t channels = rows->channels, lanes = rows->lanes;
     const REAL share = (REAL)(1 / (double)channels), eps = (REAL)finish->stage->number[0];
     REAL *column = (REAL *)rows->reals + begin;
@@ -118,22 +118,26 @@ INLINE void NAME(layernorm_lanes)(const uc_finish *finish, const uc_rows *rows, 
             each[i] = REAL_SQRT(each[i]);
         scale[v] = 1 / load_vector(each);
     }
+    REAL *out = adds ? (REAL *)finish->sums + begin : column;
     for (size_t c = 0; c < channels; c++)
         UNROLL for (size_t v = 0; v < strip; v++) {
-            REAL *at = column + c * lanes + v * LANES;
-            vec away = load_vector(at);
+            const size_t at = c * lanes + v * LANES;
+            vec away = load_vector(column + at);
             if (!centred)
                 away = away - mean[v] - missed[v];
-            store_vector(at, away * scale[v]);
+            store_vector(out + at,
+                         adds ? load_vector(out + at) + away * scale[v] : away * scale[v]);
         }
 }
 
 INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
                                   const size_t strip) {
-    if (finish->centred)
-        NAME(layernorm_lanes)(finish, rows, begin, strip, true);
+    if (finish->sums)
+        finish->centred ? NAME(layernorm_lanes)(finish, rows, begin, strip, true, true)
+                        : NAME(layernorm_lanes)(finish, rows, begin, strip, false, true);
     else
-        NAME(layernorm_lanes)(finish, rows, begin, strip, false);
+        finish->centred ? NAME(layernorm_lanes)(finish, rows, begin, strip, true, false)
+                        : NAME(layernorm_lanes)(finish, rows, begin, strip, false, false);
 }
 
 static void NAME(layernorm_channel)(const uc_finish *finish, const uc_rows *rows){
