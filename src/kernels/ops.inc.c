@@ -364,45 +364,67 @@ INLINE REAL NAME(largest_of)(const uc_rows *rows, const REAL *channel) {
 /* Behind a clamp many values are equal: sums of this many, and of as many of those, in reals. */
 #define EQUAL_TERMS 8
 
-/* Turns a channel's values into exp(value - largest) and returns their sum. With bounds, a constant
- * where this is expanded, values are clamped first. */
+typedef struct NAME(long_sum) {
+    vec part, total;
+    double sum;
+    size_t terms;
+} NAME(long_sum);
+
+INLINE void NAME(add_term)(NAME(long_sum) * s, vec x) {
+    s->part += x;
+    if (++s->terms % EQUAL_TERMS)
+        return;
+    s->total += s->part;
+    s->part = (vec){0};
+    if (s->terms % (EQUAL_TERMS * EQUAL_TERMS))
+        return;
+    s->sum += NAME(sum_of_lanes)(s->total);
+    s->total = (vec){0};
+}
+
+/* exp(value - largest), of values clamped to bounds if there are any. */
+INLINE vec NAME(exponential)(vec x, REAL largest, const double *bounds) {
+    if (bounds)
+        x = lesser(splat((REAL)bounds[1]), greater(splat((REAL)bounds[0]), x));
+    return NAME(exp)(x - largest);
+}
+
+/* Turns a channel's values into exponentials and returns their sum. Whether there are bounds is
+ * known where this is expanded. */
 INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, REAL largest,
                                  const double *bounds) {
-    const vec low = splat(bounds ? (REAL)bounds[0] : 0), high = splat(bounds ? (REAL)bounds[1] : 0);
-    double sum = 0;
-    vec total = {0}, part = {0};
-    size_t terms = 0;
+    REAL mask[2 * LANES]; /* from lane n on: the last n lanes count */
+    store_vector(mask, (vec){0});
+    store_vector(mask + LANES, splat(1));
+    NAME(long_sum) sum = {.sum = 0};
     for (size_t e = 0; e < rows->phases; e++)
         for (size_t r = 0; r < rows->rows; r++) {
             REAL *row = channel + e * rows->phase_step + r * rows->pitch;
             const size_t columns = NAME(phase_columns)(rows, e);
             size_t i = 0;
-            for (; i + LANES <= columns; i += LANES) {
-                vec x = load_vector(row + i);
-                if (bounds)
-                    x = lesser(high, greater(low, x));
-                x = NAME(exp)(x - largest);
-                store_vector(row + i, x);
-                part += x;
-                if (++terms % EQUAL_TERMS)
-                    continue;
-                total += part;
-                part = (vec){0};
-                if (terms % (EQUAL_TERMS * EQUAL_TERMS))
-                    continue;
-                sum += NAME(sum_of_lanes)(total);
-                total = (vec){0};
+            if (columns >= LANES) {
+                /* The last vector does some of those before it again, from what they were. */
+                REAL *end = row + columns - LANES;
+                const vec last = load_vector(end);
+                for (; i + LANES <= columns; i += LANES) {
+                    const vec x = NAME(exponential)(load_vector(row + i), largest, bounds);
+                    store_vector(row + i, x);
+                    NAME(add_term)(&sum, x);
+                }
+                if (i < columns) {
+                    const vec x = NAME(exponential)(last, largest, bounds);
+                    store_vector(end, x);
+                    NAME(add_term)(&sum, x * load_vector(mask + columns - i));
+                }
+                continue;
             }
             for (; i < columns; i++) {
-                vec x = splat(row[i]);
-                if (bounds)
-                    x = lesser(high, greater(low, x));
-                x = NAME(exp)(x - largest);
+                const vec x = NAME(exponential)(splat(row[i]), largest, bounds);
                 row[i] = x[0];
-                sum += x[0];
+                sum.sum += x[0];
             }
         }
-    return sum + NAME(sum_of_lanes)(total + part);
+    return sum.sum + NAME(sum_of_lanes)(sum.total + sum.part);
 }
 
 static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bounds,
