@@ -72,6 +72,7 @@ struct uc_plan {
 
     void *weights, *bias;             /* of the convolution */
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
+    void *affine[UC_MAX_STAGES];      /* of a stage: what add and mul behind it come to, or NULL */
     void *operand_memory;             /* where all of them live */
     size_t weight_bytes;              /* of the packed weights */
     size_t centred_stage;             /* the layer norm that the weights are centred for, or 0 */

@@ -287,6 +287,7 @@ static uc_finish finish_of(const walk *w, size_t s, const uc_summary *measured) 
                        .summaries = everything ? summaries_of(w, s) : NULL,
                        .measured = everything ? measured : NULL,
                        .first_channel = s > plan->chain.conv_stage ? w->first_channel : 0,
+                       .affine = plan->affine[s],
                        .centred = s && s == plan->centred_stage};
 }
 

@@ -4,6 +4,7 @@
 #include "element.h"
 #include "table.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,6 +347,60 @@ static void check_finish(const uc_kernels *kernels, struct rng *rng, uc_op op, e
     rows_free(&rows);
 }
 
+/* A norm or softmax over channels whose results are multiplied, added to and, the norm's, summed
+ * up: as if that were done afterwards. */
+static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op op) {
+    const uint64_t seed = rng->state;
+    uc_rows shape = draw_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
+    struct test_rows plain = rows_new(kernels, rng, shape, VALUES_NORMAL, 1),
+                     rows = rows_new(kernels, rng, shape, VALUES_NORMAL, 1),
+                     sums = rows_new(kernels, rng, shape, VALUES_NORMAL, 1);
+    memcpy(plain.reals.data, rows.reals.data, rows.reals.bytes);
+    struct buffer affine = reals_new(kernels, 2 * shape.channels, random_guard(rng));
+    reals_fill(kernels, &affine, rng, VALUES_NORMAL, 1);
+    const uc_stage stage = draw_stage(rng, op, VALUES_NORMAL);
+    uc_finish finish = {.stage = &stage};
+    kernels->finish[op](&finish, &plain.rows);
+    const bool adds = op == UC_OP_layernorm_channel && rng_below(rng, 2);
+    if (!adds || rng_below(rng, 2))
+        finish.affine = affine.data;
+    if (adds)
+        finish.sums = sums.reals.data;
+    kernels->finish[op](&finish, &rows.rows);
+
+    size_t wrong = 0;
+    for (size_t c = 0; c < shape.channels; c++)
+        for (size_t r = 0; r < shape.rows; r++)
+            for (size_t i = 0; i < shape.columns; i++) {
+                const size_t lane = lane_of(&shape, c, r, i);
+                long double value = real_get(kernels, plain.reals.data, lane), size = fabsl(value);
+                if (finish.affine) {
+                    const double term = real_get(kernels, affine.data, shape.channels + c);
+                    value *= real_get(kernels, affine.data, c);
+                    size = fabsl(value) + fabs(term);
+                    value += term;
+                }
+                if (adds) {
+                    const double before = real_get(kernels, sums.before.data, lane);
+                    value += before;
+                    size += fabs(before);
+                }
+                const double got = real_get(kernels, (adds ? &sums : &rows)->reals.data, lane);
+                const double unit =
+                    kernels->real_bytes == sizeof(double) ? DBL_EPSILON : FLT_EPSILON;
+                wrong += !(fabsl(got - value) <= 2 * unit * size);
+            }
+    CHECK(wrong == 0 && buffer_intact(&affine) && buffer_intact(&sums.reals) &&
+              buffer_intact(&rows.reals),
+          "%s: %s%s%s: %zu wrong (state %llu)", kernels->name, uc_ops[op].name,
+          finish.affine ? ", factors and terms" : "", adds ? ", summed up" : "", wrong,
+          (unsigned long long)seed);
+    rows_free(&plain);
+    rows_free(&rows);
+    rows_free(&sums);
+    buffer_free(&affine);
+}
+
 /* ---- Pools ---- */
 
 static void check_merge(const uc_kernels *kernels, struct rng *rng, uc_op op, enum values values) {
@@ -677,6 +732,8 @@ static void check_table(const uc_kernels *kernels) {
             const enum values values = (enum values)(n % VALUES_COUNT);
             if (twins[op].element || twins[op].channel)
                 check_finish(kernels, &rng, op, values);
+            if (op == UC_OP_layernorm_channel || op == UC_OP_softmax_channel)
+                check_taken_along(kernels, &rng, op);
             if (twins[op].window) {
                 check_merge(kernels, &rng, op, values);
                 check_fold(kernels, &rng, op, values);

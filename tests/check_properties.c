@@ -264,6 +264,14 @@ static const struct {
     {"bf16 1x3x11x21x19, conv_transpose 24 kernel 5x4x3 stride 2 padding 1 bias, maxpool 2, "
      "layernorm_channel 1e-5, gelu",
      FAMILY_UNIFORM},
+    {"f32 2x3x7x9, conv_transpose 11 kernel 3 stride 2, layernorm_channel 1e-5, mul gamma, add "
+     "beta, "
+     "mul 0.5, gelu",
+     FAMILY_NORMAL},
+    {"f64 2x3x7x9, conv_transpose 11 kernel 3 stride 2, softmax_channel, add shift, mul 3",
+     FAMILY_UNIFORM},
+    {"f32 2x3x7x9, conv_transpose 11 kernel 3 stride 2, layernorm_channel 1e-5, add 1, mul inf",
+     FAMILY_NORMAL}, /* factor and term would both be infinite */
 };
 
 static void run_directed(void) {

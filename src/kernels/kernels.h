@@ -35,6 +35,8 @@ typedef struct uc_finish {
     const uc_summary *summaries; /* EVERYTHING: one per channel */
     const uc_summary *measured;  /* of these rows alone, where they are as measure() left them */
     size_t first_channel;        /* of the rows, in per_channel and summaries */
+    const void *affine;          /* CHANNEL: NULL, or for each channel a real that its results are
+                                  * multiplied by, and then for each one that is added */
     bool centred;                /* layernorm_channel: the channels' mean is 0 already */
     void *sums;                  /* layernorm_channel: NULL, or rows of the same shape to which its
                                   * results are added, instead of being left in place */

@@ -86,6 +86,12 @@ static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
     for (; begin < (rows)->width; begin += LANES)                                                  \
         strip_op(finish, rows, begin, 1);
 
+/* A channel's result, times a number and plus another where there are such. */
+INLINE vec NAME(affine)(const uc_finish *finish, size_t channels, size_t c, vec result) {
+    const REAL *affine = finish->affine;
+    return affine ? result * affine[c] + affine[channels + c] : result;
+}
+
 /* `strip`, `centred` and `adds` are constants where this is expanded. Unless it is known to be 0,
  * the mean is taken off in two steps: what the first one missed by rounding is small beside the
  * mean but need not be beside the deviation, and shows in the second pass. */
@@ -125,8 +131,8 @@ INLINE void NAME(layernorm_lanes)(const uc_finish *finish, const uc_rows *rows, 
             vec away = load_vector(column + at);
             if (!centred)
                 away = away - mean[v] - missed[v];
-            store_vector(out + at,
-                         adds ? load_vector(out + at) + away * scale[v] : away * scale[v]);
+            away = NAME(affine)(finish, channels, c, away * scale[v]);
+            store_vector(out + at, adds ? load_vector(out + at) + away : away);
         }
 }
 
@@ -146,7 +152,6 @@ static void NAME(layernorm_channel)(const uc_finish *finish, const uc_rows *rows
 /* A NaN is not looked for among the largest: it makes the sum NaN, and so all channels. */
 INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
                                 const size_t strip) {
-    (void)finish;
     const size_t channels = rows->channels, lanes = rows->lanes;
     REAL *column = (REAL *)rows->reals + begin;
     vec largest[STRIP], part[STRIP] = {{0}}, sum[STRIP] = {{0}};
@@ -171,7 +176,7 @@ INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, si
     for (size_t c = 0; c < channels; c++)
         UNROLL for (size_t v = 0; v < strip; v++) {
             REAL *at = column + c * lanes + v * LANES;
-            store_vector(at, load_vector(at) * sum[v]);
+            store_vector(at, NAME(affine)(finish, channels, c, load_vector(at) * sum[v]));
         }
 }
 
