@@ -8,7 +8,7 @@
 #endif
 
 void uc_team_run(size_t threads, void (*work)(uc_member *member, void *context), void *context) {
-    uc_team team = {.alone = true};
+    uc_team team = {.threads = threads, .alone = true};
 #if defined(_OPENMP)
     if (threads > 1) {
         team.alone = false;
@@ -19,15 +19,20 @@ void uc_team_run(size_t threads, void (*work)(uc_member *member, void *context),
         }
         return;
     }
-#else
-    (void)threads;
 #endif
     work(&(uc_member){.team = &team}, context);
 }
 
-bool uc_team_take(uc_member *m, size_t count, size_t chunk, size_t *thing) {
+/* Of what is left a member takes this part of its share: large enough for neighbours that have
+ * something in common, small enough that all end at about the same time. */
+#define PART 4
+
+bool uc_team_take(uc_member *m, size_t count, size_t *thing) {
     if (m->next == m->end) {
         atomic_size_t *taken = &m->team->taken[m->step % 2];
+        const size_t seen = atomic_load_explicit(taken, memory_order_relaxed),
+                     left = seen < count ? count - seen : 0,
+                     some = left / (PART * m->team->threads), chunk = some ? some : 1;
         m->next = atomic_fetch_add_explicit(taken, chunk, memory_order_relaxed);
         m->end = m->next + chunk < count ? m->next + chunk : count;
     }

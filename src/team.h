@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 typedef struct uc_team {
+    size_t threads;
     bool alone;             /* one thread: nobody to wait for */
     atomic_size_t taken[2]; /* of the present step, and of the next one */
 } uc_team;
@@ -22,8 +23,9 @@ typedef struct uc_member {
 /* Runs `work` on so many threads, or fewer where there are no more to be had. */
 void uc_team_run(size_t threads, void (*work)(uc_member *member, void *context), void *context);
 
-/* The next of the `count` things that a step has to do, of which a member takes `chunk` neighbours
- * at a time. False when all of them are done, by all members: each must ask until then. */
-bool uc_team_take(uc_member *member, size_t count, size_t chunk, size_t *thing);
+/* The next of the `count` things that a step has to do. Members take neighbours, many at first and
+ * fewer towards the end. False when all of them are done, by all members: each must ask until then.
+ */
+bool uc_team_take(uc_member *member, size_t count, size_t *thing);
 
 #endif

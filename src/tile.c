@@ -705,15 +705,18 @@ static uc_rows fill_set(const walk *w, const uc_block *block, const set_at *at, 
     return rows;
 }
 
-/* How many shares blocks are cut into, a phase along depth and height each, where there are too few
- * for all threads. Each combines the block's inputs for itself. A pool needs all of them at once.
- */
-static size_t count_shares(const walk *w, size_t blocks) {
+/* How many shares a block can be cut into, a phase along depth and height each. Each combines the
+ * block's inputs for itself. A pool needs all of them at once. */
+static size_t count_shares(const walk *w) {
     const uc_chain *chain = &w->plan->chain;
     const bool pool = uc_plan_made_by(chain, w->pass->stages) != chain->conv_stage + 1;
-    return pool || blocks >= 3 * w->plan->threads || w->plan->threads == 1
-               ? 1
-               : w->axis[0].stride * w->axis[1].stride;
+    return pool ? 1 : w->axis[0].stride * w->axis[1].stride;
+}
+
+/* How many of some blocks are not cut: as many as all threads have a few of. */
+static size_t count_whole(const walk *w, size_t blocks) {
+    const size_t threads = w->plan->threads;
+    return threads == 1 ? blocks : blocks < 3 * threads ? 0 : blocks - blocks % threads;
 }
 
 /* Makes a block's rows, or those of one of its shares, and stores or measures them. */
@@ -830,8 +833,8 @@ static void enter_block(walk *w, size_t first_panel) {
 typedef struct band_work {
     const walk *walk;
     bool blocks;          /* not runs */
-    size_t count, shares; /* of runs or blocks; those of each */
-    size_t chunk;         /* neighbours share weights, and every thread gets a few of them */
+    size_t count;         /* of runs or blocks */
+    size_t whole, shares; /* of blocks: those that one thread makes; shares of each other one */
     bool packs;
     size_t depths, rows; /* of the slab */
     size_t runs_before;
@@ -839,7 +842,7 @@ typedef struct band_work {
 
 static void pack_band(const band_work *work, const walk *w, uc_member *member) {
     const size_t rows = work->depths * work->rows;
-    for (size_t i; uc_team_take(member, rows + 1, rows / (w->plan->threads * 8) + 1, &i);)
+    for (size_t i; uc_team_take(member, rows + 1, &i);)
         if (i == rows)
             pack_rest(w, work->depths, work->rows);
         else if (w->plan->winograd)
@@ -861,16 +864,22 @@ static void work_on_band(uc_member *member, void *context) {
                                          plan->kernels->panel);
     for (size_t p = 0; p < panels; p += pass->block_panels) {
         enter_block(&w, p);
-        for (size_t i; uc_team_take(member, work->count * work->shares, work->chunk, &i);)
-            if (work->blocks)
-                make_block(&w, i / work->shares, i % work->shares, work->shares);
-            else
+        const size_t things = work->whole + (work->count - work->whole) * work->shares;
+        for (size_t i; uc_team_take(member, things, &i);) {
+            const size_t share = i - work->whole;
+            if (!work->blocks)
                 make_run(&w, i, work->runs_before);
+            else if (i < work->whole)
+                make_block(&w, i, 0, 1);
+            else
+                make_block(&w, work->whole + share / work->shares, share % work->shares,
+                           work->shares);
+        }
         if (!pass->keeps)
             continue;
-        for (size_t i; uc_team_take(member, 1, 1, &i);)
+        for (size_t i; uc_team_take(member, 1, &i);)
             merge_measures(&w, pass->runs);
-        for (size_t i; uc_team_take(member, work->count, work->chunk, &i);)
+        for (size_t i; uc_team_take(member, work->count, &i);)
             if (work->blocks)
                 resume_block(&w, i);
             else
@@ -895,12 +904,12 @@ static size_t run_band(walk *w, size_t runs_before) {
         w->depth_runs = (w->band[1].count - 1) / pass->block[1] + 1;
         work.count = pass->blocks.across ? uc_blocks_count(&pass->blocks, count_depths(w))
                                          : w->depth_runs * count_depths(w);
-        work.shares = count_shares(w, work.count);
+        work.shares = count_shares(w);
+        work.whole = count_whole(w, work.count);
     } else {
         w->depth_runs = count_depth_runs(w);
-        work.count = w->depth_runs * w->band[0].count;
+        work.whole = work.count = w->depth_runs * w->band[0].count;
     }
-    work.chunk = work.count / (plan->threads * 8) + 1;
     uc_team_run(plan->threads, work_on_band, &work);
     return work.count;
 }
