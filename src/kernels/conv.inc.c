@@ -6,27 +6,46 @@
 
 /* PANEL x 2 vectors of accumulators, 2 inputs and 1 weight: 15 of 16 registers for a panel of 6, 19
  * of 32 for one of 8; at least 8 accumulators hide the latency of a multiply-add. Small panels take
- * more vectors for the same reason. */
-#define WIDEST 4
+ * more vectors for the same reason: 3 channels 4, one channel 8. */
+#define SUMS (2 * PANEL) /* accumulators at most: [channel][vector] */
+
+/* Starts a sum with a product, or adds one to it. */
+INLINE void NAME(multiply)(const bool first, vec weight, vec input, vec *sum) {
+    if (first)
+        *sum = weight * input;
+    else
+        ADD_PRODUCT(*sum, weight, input);
+}
 
 /* One input channel, or one tap of it: `rows` weights, each times `vectors` vectors. These, and
  * whether it starts the sums, are constants where this is expanded: adding to zeros would take
  * longer. */
 INLINE void NAME(step)(const size_t rows, const size_t vectors, const bool first, const REAL *x,
-                       const REAL *w, vec sum[PANEL][WIDEST]) {
-    vec input[WIDEST];
-    UNROLL for (size_t v = 0; v < vectors; v++) {
-        input[v] = load_vector(x + v * LANES);
-        PIN(input[v]);
-    }
-    UNROLL for (size_t c = 0; c < rows; c++) {
-        vec weight = splat(w[c]);
-        PIN(weight);
+                       const REAL *w, vec sum[SUMS]) {
+    /* Of inputs and weights, the fewer stay in registers. */
+    if (vectors <= rows) {
+        vec input[SUMS];
         UNROLL for (size_t v = 0; v < vectors; v++) {
-            if (first)
-                sum[c][v] = weight * input[v];
-            else
-                ADD_PRODUCT(sum[c][v], weight, input[v]);
+            input[v] = load_vector(x + v * LANES);
+            PIN(input[v]);
+        }
+        UNROLL for (size_t c = 0; c < rows; c++) {
+            vec weight = splat(w[c]);
+            PIN(weight);
+            UNROLL for (size_t v = 0; v < vectors; v++)
+                NAME(multiply)(first, weight, input[v], &sum[c * vectors + v]);
+        }
+    } else {
+        vec weight[SUMS];
+        UNROLL for (size_t c = 0; c < rows; c++) {
+            weight[c] = splat(w[c]);
+            PIN(weight[c]);
+        }
+        UNROLL for (size_t v = 0; v < vectors; v++) {
+            vec input = load_vector(x + v * LANES);
+            PIN(input);
+            UNROLL for (size_t c = 0; c < rows; c++)
+                NAME(multiply)(first, weight[c], input, &sum[c * vectors + v]);
         }
     }
 }
@@ -36,7 +55,7 @@ INLINE void NAME(step)(const size_t rows, const size_t vectors, const bool first
  * not. */
 INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const size_t taps,
                                 size_t channels, const REAL *x, size_t x_channel, const REAL *w,
-                                vec sum[PANEL][WIDEST]) {
+                                vec sum[SUMS]) {
     const size_t turn = taps < 4 ? 4 / taps : 1; /* channels */
     for (; channels % turn; channels--, x += x_channel)
         for (size_t t = 0; t < taps; t++, w += rows)
@@ -53,10 +72,10 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                              const uc_conv_run *run, const REAL *x, const REAL *panel,
                              const REAL *bias, REAL *y) {
     const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2];
-    vec sum[PANEL][WIDEST], total[PANEL][WIDEST];
+    vec sum[SUMS], total[SUMS];
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++) {
-        sum[c][v] = splat(bias[c]);
-        total[c][v] = (vec){0};
+        sum[c * vectors + v] = splat(bias[c]);
+        total[c * vectors + v] = (vec){0};
     }
     size_t products = 0;
     for (size_t td = run->first[0]; td < run->end[0]; td++)
@@ -70,8 +89,8 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                         products = 0;
                         UNROLL for (size_t c = 0; c < rows; c++)
                             UNROLL for (size_t v = 0; v < vectors; v++) {
-                            total[c][v] += sum[c][v];
-                            sum[c][v] = (vec){0};
+                            total[c * vectors + v] += sum[c * vectors + v];
+                            sum[c * vectors + v] = (vec){0};
                         }
                     }
                     const size_t room = (UC_CHAIN_PRODUCTS - products + taps - 1) / taps;
@@ -93,7 +112,7 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
         }
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
         store_vector(y + c * run->y_channel + v * LANES,
-                     parts ? total[c][v] + sum[c][v] : sum[c][v]);
+                     parts ? total[c * vectors + v] + sum[c * vectors + v] : sum[c * vectors + v]);
 }
 
 typedef void NAME(conv_block_function)(const uc_conv_run *run, const REAL *x, const REAL *panel,
@@ -122,6 +141,7 @@ BLOCK(3, 3)
 BLOCK(1, 4)
 BLOCK(2, 4)
 BLOCK(3, 4)
+BLOCK(1, 8)
 BLOCK(1, 2)
 BLOCK(2, 2)
 BLOCK(3, 2)
@@ -136,9 +156,9 @@ BLOCK(8, 2)
 #endif
 #undef BLOCK
 
-/* By the number of products and vectors, and the panel's size: [long][vectors - 1][channels - 1].
- */
-static NAME(conv_block_function) *const NAME(conv_blocks)[2][WIDEST][PANEL] = {
+/* By the number of products and vectors, and the panel's size: [long][vectors - 1, or 4 for 8 of
+ * them][channels - 1]. */
+static NAME(conv_block_function) *const NAME(conv_blocks)[2][5][PANEL] = {
     {{NAME(conv_1x1), NAME(conv_2x1), NAME(conv_3x1), NAME(conv_4x1), NAME(conv_5x1),
       NAME(conv_6x1),
 #if PANEL == 8
@@ -152,7 +172,8 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][WIDEST][PANEL] = {
 #endif
      },
      {NAME(conv_1x3), NAME(conv_2x3), NAME(conv_3x3)},
-     {NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4)}},
+     {NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4)},
+     {NAME(conv_1x8)}},
     {{NAME(conv_long_1x1), NAME(conv_long_2x1), NAME(conv_long_3x1), NAME(conv_long_4x1),
       NAME(conv_long_5x1), NAME(conv_long_6x1),
 #if PANEL == 8
@@ -166,7 +187,8 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][WIDEST][PANEL] = {
 #endif
      },
      {NAME(conv_long_1x3), NAME(conv_long_2x3), NAME(conv_long_3x3)},
-     {NAME(conv_long_1x4), NAME(conv_long_2x4), NAME(conv_long_3x4)}}};
+     {NAME(conv_long_1x4), NAME(conv_long_2x4), NAME(conv_long_3x4)},
+     {NAME(conv_long_1x8)}}};
 
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
  * through it. */
@@ -177,11 +199,14 @@ static void NAME(conv)(const uc_conv_run *run) {
     const size_t begin =
         run->first_panel ? uc_panel_begin(run->out_channels, panels, run->first_panel) : 0;
     /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
-    const size_t wide = smaller <= 3 ? WIDEST : 2;
-    const bool three = smaller + (larger > 0) <= 3;
+    const size_t wide = smaller <= 3 ? 4 : 2;
+    const bool three = smaller + (larger > 0) <= 3, eight = run->out_channels == 1;
     for (size_t j = 0; j < run->lanes;) {
         const size_t left = (run->lanes - j - 1) / LANES + 1;
-        const size_t vectors = left >= wide ? wide : left == 3 && !three ? 2 : left;
+        const size_t vectors = eight && left >= 8    ? 8
+                               : left >= wide        ? wide
+                               : left == 3 && !three ? 2
+                                                     : left;
         const REAL *x = (const REAL *)run->x + j;
         const REAL *weights = (const REAL *)run->weights + begin * products;
         const REAL *bias = (const REAL *)run->bias + begin;
@@ -190,7 +215,7 @@ static void NAME(conv)(const uc_conv_run *run) {
             const size_t size = smaller + (p < larger),
                          each = size <= 3 || vectors < 2 ? vectors : 2;
             NAME(conv_block_function) *const block =
-                NAME(conv_blocks)[products > UC_CHAIN_PRODUCTS][each - 1][size - 1];
+                NAME(conv_blocks)[products > UC_CHAIN_PRODUCTS][each == 8 ? 4 : each - 1][size - 1];
             for (size_t v = 0; v < vectors; v += each)
                 block(run, x + v * LANES, weights, bias, y + v * LANES);
             weights += size * products;

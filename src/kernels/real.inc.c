@@ -73,7 +73,7 @@
 #undef NEAR_DEGREE
 #undef NEAR_CENTRE
 /* conv.inc.c */
-#undef WIDEST
+#undef SUMS
 /* ops.inc.c */
 #undef FOR_EACH_CHANNEL
 #undef FOR_EACH_VECTOR

@@ -128,8 +128,7 @@ static void (*const NAME(interpolate)[][3])(const uc_interpolate *) = {
 /* The products of some input channels, added up. Four channels a turn: the end of a short loop is
  * foreseen, that of a long one costs as much as several channels. */
 INLINE void NAME(multiply_channels)(const size_t rows, const size_t vectors, size_t channels,
-                                    const REAL *v, size_t step, const REAL *u,
-                                    vec sum[PANEL][WIDEST]) {
+                                    const REAL *v, size_t step, const REAL *u, vec sum[SUMS]) {
     NAME(step)(rows, vectors, true, v, u, sum);
     for (channels--; channels % 4; channels--)
         NAME(step)(rows, vectors, false, v += step, u += rows, sum);
@@ -148,14 +147,15 @@ INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
         const REAL *from = v + read[s];
         for (size_t left = run->in_channels; left;) {
             const size_t some = left < run->part * 3 / 2 ? left : run->part;
-            vec sum[PANEL][WIDEST];
+            vec sum[SUMS];
             NAME(multiply_channels)(rows, vectors, some, from, run->v_step, u, sum);
             from += some * run->v_step;
             u += some * rows;
             left -= some;
             UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t i = 0; i < vectors; i++) {
                 REAL *at = m + (c * vectors + i) * LANES;
-                store_vector(at, more ? load_vector(at) + sum[c][i] : sum[c][i]);
+                store_vector(at,
+                             more ? load_vector(at) + sum[c * vectors + i] : sum[c * vectors + i]);
             }
             more = true;
         }

@@ -13,7 +13,7 @@ x86_64) ;;
 esac
 
 # spills SOURCE BLOCK: no function for whole blocks of that many channels x vectors may have any,
-# for float and for double; the smaller blocks' are told.
+# for float and for double, nor those for the few channels of a last layer; the others' are told.
 spills() {
     object=$BUILD/CMakeFiles/upconv_objects.dir/src/kernels/$1.o
     [ -e "$object" ] || fail "no $object"
@@ -23,7 +23,7 @@ spills() {
     checked=0 multiplies=0
     while read -r name loops fmas stack; do
         case $name in
-        *_"$2"_f*)
+        *_"$2"_f* | conv_3x4_f* | conv_1x8_f*)
             [ "$loops" -ge 1 ] || fail "$1: $name: no loop with multiply-adds; is this test right?"
             [ "$stack" = 0 ] || fail "$1: $name: $stack stack accesses beside $fmas multiply-adds"
             echo "$1: $name: $fmas multiply-adds in $loops loops, no spills"
@@ -35,7 +35,7 @@ spills() {
             ;;
         esac
     done <loops.txt
-    [ $checked -ge 4 ] || fail "$1: found $checked functions for blocks of $2, not four or more"
+    [ $checked -ge 8 ] || fail "$1: found $checked functions for blocks of $2, not eight or more"
     [ $multiplies = 2 ] || fail "$1: found $multiplies functions for products of $2, not two"
 }
 spills avx2.c 6x2
