@@ -13,10 +13,9 @@
 #define COST_BLOCK 10.0   /* a panel of channels by one or two vectors */
 #define COST_RUN 680.0    /* rows of a phase that run on */
 
-size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, const size_t space[2],
-                      size_t lanes, size_t pitch, double *cost) {
+size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
+                      size_t pitch, double *cost) {
     const uc_axis axis = uc_axis_of(conv, 1);
-    const size_t heights = space[1];
     const size_t vector = kernels->vector_lanes, all_rows = (heights - 1) / axis.stride + 1,
                  most = all_rows < UC_MAX_ROWS ? all_rows : UC_MAX_ROWS;
     /* Rows of zeros are multiplied too. */
@@ -29,26 +28,16 @@ size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, const siz
     for (size_t i = 0; i < UC_SPACE; i++)
         products *= (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
     const double run = COST_RUN / COST_PRODUCT / products; /* in vectors */
-    /* Runs of all phases; one thread alone need not share them. */
-    const size_t phases = axis.stride < heights ? axis.stride : heights;
-    const bool shared =
-        2 * products * (double)(space[0] * heights) * (double)(lanes * conv->conv.stride[2]) >=
-        UC_FLOPS_FOR_THREADS;
     size_t best = 1;
     *cost = uc_lanes_cost(lanes, vector);
     double least = *cost + run;
-    if (shared)
-        least *= uc_idle_cost(space[0] * heights);
     for (size_t rows = 2; rows <= most && rows * row_bytes <= TILE_BYTES; rows++) {
         const size_t whole = all_rows / rows, rest = all_rows % rows;
         double vectors = (double)whole * uc_lanes_cost((rows - 1) * pitch + lanes, vector);
         if (rest)
             vectors += uc_lanes_cost((rest - 1) * pitch + lanes, vector);
         vectors *= zeros / (double)all_rows;
-        const size_t runs = whole + (rest > 0);
-        double each = vectors + run * (double)runs / (double)all_rows;
-        if (shared)
-            each *= uc_idle_cost(space[0] * phases * runs);
+        const double each = vectors + run * (double)(whole + (rest > 0)) / (double)all_rows;
         if (each < 0.98 * least) {
             best = rows;
             least = each;
@@ -77,7 +66,7 @@ double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double fl
                  joined = axis.in + (axis.kernel - 1) / axis.stride,
                  pitch = lanes > joined ? lanes : joined;
     double row;
-    const size_t rows = uc_direct_rows(kernels, conv, space, lanes, pitch, &row);
+    const size_t rows = uc_direct_rows(kernels, conv, space[1], lanes, pitch, &row);
     const double runs = (double)space[0] * (double)space[1] / (double)rows * (double)axis.stride;
     const size_t panels = uc_panel_count(conv->out.channels, kernels->panel),
                  vectors = ((rows - 1) * pitch + lanes - 1) / vector + 1;

@@ -8,11 +8,11 @@
 
 #define UC_MAX_ROWS 32 /* of one run */
 
-/* How many rows of a depth run on into each other, so that narrow rows fill vectors, of a space of
- * so many depths and heights. `lanes` of a row and phase are needed; where rows run on they lie
- * `pitch` lanes apart. cost: about how long a row then takes, in vectors of its lanes. */
-size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, const size_t space[2],
-                      size_t lanes, size_t pitch, double *cost);
+/* How many of `heights` rows run on into each other, so that narrow rows fill vectors. `lanes` of a
+ * row and phase are needed; where rows run on they lie `pitch` lanes apart. cost: about how long a
+ * row then takes, in vectors of its lanes. */
+size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
+                      size_t pitch, double *cost);
 
 /* About how long the convolution takes for one batch item of `flops` whose outputs of `space` are
  * needed, in half cycles of a core with two multiply-adds a cycle. */

@@ -42,6 +42,9 @@ static int omp_get_max_threads(void) {
 /* What rows may take that are kept until everything has been measured. */
 #define KEPT_BYTES ((size_t)7 << 20)
 
+/* Below this much work, waking other threads takes longer than the work. */
+#define FLOPS_FOR_THREADS 1e6
+
 /* The options that count, in this version's struct. A longer struct from a newer header is fine as
  * long as what we don't know is 0, its default. */
 static uc_status read_options(const uc_options *given, uc_options *options) {
@@ -190,13 +193,11 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 
 /* How many rows of the convolution run on into each other. */
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
-    size_t rows[2];
-    for (size_t i = 0; i < 2; i++)
-        rows[i] = pass->extent.size[i] * window_after_conv(&plan->chain, pass->stages, i);
+    const size_t heights = pass->extent.size[1] * window_after_conv(&plan->chain, pass->stages, 1);
     double cost;
     return plan->exact ? 1
                        : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage],
-                                        rows, lanes, pass->pitch, &cost);
+                                        heights, lanes, pass->pitch, &cost);
 }
 
 /* Columns of every stage, worked back from the pass's own. */
@@ -737,7 +738,7 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
     *made = (uc_plan){.chain = *chain, .threads = chosen.threads};
     if (!made->threads)
         made->threads = (size_t)omp_get_max_threads();
-    if (uc_chain_flops(chain) < UC_FLOPS_FOR_THREADS)
+    if (uc_chain_flops(chain) < FLOPS_FOR_THREADS)
         made->threads = 1;
     plan_shortcuts(made);
     if ((status = plan_algorithm(made, operands, &chosen)) == UC_OK &&

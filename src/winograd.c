@@ -218,6 +218,13 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     return s;
 }
 
+/* Too few blocks leave threads without work. How many there are must not decide the blocks, or
+ * results would depend on it: halfway between one thread and four. */
+static double idle_cost(size_t blocks) {
+    const double four = (double)round_up(blocks, 4) / (double)blocks;
+    return (1 + four) / 2;
+}
+
 /* What the inputs of all tiles of one depth may take for blocks to go across depths: bands can't be
  * less high then. */
 #define DEPTH_BYTES ((size_t)2 << 20)
@@ -255,7 +262,7 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
                                      .groups = (b->tiles[1] - 1) / rows + 1};
             const size_t count = uc_blocks_count(&tried, b->tiles[0]);
             const double cost =
-                uc_lanes_cost(rows * b->tiles[2], vector) * (double)count * uc_idle_cost(count);
+                uc_lanes_cost(rows * b->tiles[2], vector) * (double)count * idle_cost(count);
             if (cost < best * 0.96) {
                 best = cost;
                 b->tile_rows = rows;

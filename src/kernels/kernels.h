@@ -192,17 +192,6 @@ static inline double uc_lanes_cost(size_t lanes, size_t vector_lanes) {
     return (double)(vectors / 2 * 2) + (double)(vectors % 2) * 1.4;
 }
 
-/* What it costs that so many pieces of work can't be shared evenly. How many threads there are must
- * not decide how work is cut, or results would depend on it: halfway between one thread and four.
- */
-static inline double uc_idle_cost(size_t pieces) {
-    const double four = (double)((pieces + 3) / 4 * 4) / (double)pieces;
-    return (1 + four) / 2;
-}
-
-/* Below this much work, waking other threads takes longer than the work. */
-#define UC_FLOPS_FOR_THREADS 1e6
-
 /* Output channels are cut into panels of at most `panel` channels and about the same size: the
  * first channel of panel p of `count`. */
 static inline size_t uc_panel_count(size_t channels, size_t panel) {
