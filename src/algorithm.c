@@ -29,9 +29,6 @@
 /* With fewer input channels, products are too short to be worth transforms. */
 #define LEAST_CHANNELS 8
 
-/* Where they should take as long the direct way is better: it has more pieces for many threads. */
-#define LEAST_GAIN 1.03
-
 /* What the transformed weights may take. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
 
@@ -279,7 +276,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
             const double direct = uc_direct_cost(plan->kernels, s->conv,
                                                  uc_chain_flops(&plan->chain) / items, s->space);
             plan->direct_by_winograd = direct / cost;
-            if (automatic && cost * LEAST_GAIN > direct)
+            if (automatic && cost > direct)
                 plan->why_direct = "it would not be quicker";
         }
         if (!plan->why_direct)

@@ -70,8 +70,9 @@ double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double fl
     const double runs = (double)space[0] * (double)space[1] / (double)rows * (double)axis.stride;
     const size_t panels = uc_panel_count(conv->out.channels, kernels->panel),
                  vectors = ((rows - 1) * pitch + lanes - 1) / vector + 1;
-    /* One or two channels load an input for few multiply-adds. */
-    const double few = conv->out.channels == 1 ? 2 : conv->out.channels == 2 ? 1.3 : 1;
+    /* Few channels load an input for few multiply-adds. */
+    static const double few_of[] = {2, 1.3, 1.1};
+    const double few = conv->out.channels <= 3 ? few_of[conv->out.channels - 1] : 1;
     const double products = flops / 2 / (double)lanes * row * taps_by_needed(&axis, space[2]);
     return COST_PRODUCT * products * few +
            runs * (COST_BLOCK * (double)panels * (double)((vectors + 1) / 2) + COST_RUN);
