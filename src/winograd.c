@@ -296,6 +296,7 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
 #define COST_PRODUCT 0.94 /* a vector times a weight */
 #define COST_OUTPUT 1.4   /* a vector of products read, or of outputs written */
 #define COST_INPUT 4.8    /* a vector of combined inputs */
+#define COST_COPY 2.0     /* and where it has to be put in its place */
 #define COST_ROW 4.9      /* a vector of them on the way, along depth or height */
 #define COST_SUM 334.0    /* a row of them in all channels */
 
@@ -325,11 +326,12 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
         out_channels / (double)uc_panel_count(w->conv->out.channels, w->kernels->panel);
     const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
                          in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
-    return blocks * (COST_PRODUCT * uc_lanes_cost(b->used, w->kernels->vector_lanes) * products *
-                         in_channels * out_channels * fmax(1, 4 / panel) +
-                     COST_OUTPUT * vectors * made * out_channels +
-                     COST_INPUT * vectors * rows * in_channels + COST_ROW * steps +
-                     COST_SUM * rows * tile_rows);
+    return blocks *
+           (COST_PRODUCT * uc_lanes_cost(b->used, w->kernels->vector_lanes) * products *
+                in_channels * out_channels * fmax(1, 4 / panel) +
+            COST_OUTPUT * vectors * made * out_channels +
+            (COST_INPUT + (pairs_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
+            COST_ROW * steps + COST_SUM * rows * tile_rows);
 }
 
 /* ---- Filling ---- */
