@@ -161,17 +161,19 @@ static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t dept
     const uc_taps d = uc_axis_taps(&w->axis[0], depth), h = uc_axis_taps(&w->axis[1], height);
     const bool several = pass->conv_rows > 1, amx = by_amx(w, &d, &h, rows->rows);
     /* Where rows run on there are zeros for the missing ones above and below. */
-    uc_conv_run run = {.x_depth = amx ? pass->pair_depth_step : pass->depth_step,
-                       .x_row = amx ? pass->pair_row_step : pass->row_step,
-                       .x_channel = pass->channel_step,
-                       .bias = amx ? plan->amx.bias : plan->bias,
-                       .first = {d.first, several ? 0 : h.first},
-                       .in_channels = conv->in.channels,
-                       .out_channels = conv->out.channels,
-                       .first_panel = w->first_panel,
-                       .panels = w->panels,
-                       .y_channel = rows->lanes,
-                       .in_columns = w->axis[2].in};
+    uc_conv_run run; /* all of it is set; to clear it first would take as long */
+    run.x_depth = amx ? pass->pair_depth_step : pass->depth_step;
+    run.x_row = amx ? pass->pair_row_step : pass->row_step;
+    run.x_channel = pass->channel_step;
+    run.bias = amx ? plan->amx.bias : plan->bias;
+    run.first[0] = d.first;
+    run.first[1] = several ? 0 : h.first;
+    run.in_channels = conv->in.channels;
+    run.out_channels = conv->out.channels;
+    run.first_panel = w->first_panel;
+    run.panels = w->panels;
+    run.y_channel = rows->lanes;
+    run.in_columns = w->axis[2].in;
     run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h.phase) : h.end;
     /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
     const ptrdiff_t origin = ((ptrdiff_t)d.source - w->source[0].begin) * (ptrdiff_t)run.x_depth +

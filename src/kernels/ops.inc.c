@@ -57,8 +57,11 @@ INLINE void NAME(gelu_group)(REAL *at, const size_t vectors) {
 
 static void NAME(gelu)(const uc_finish *finish, const uc_rows *rows) {
     (void)finish;
-    FOR_EACH_CHANNEL(rows) {
-        REAL *at = (REAL *)rows->reals + c * rows->lanes, *end = at + rows->width;
+    const bool whole = rows->width == rows->lanes; /* channels lie one behind the other */
+    const size_t pieces = whole ? 1 : rows->channels,
+                 width = whole ? rows->channels * rows->lanes : rows->width;
+    for (size_t c = 0; c < pieces; c++) {
+        REAL *at = (REAL *)rows->reals + c * rows->lanes, *end = at + width;
         for (; at + 4 * LANES <= end; at += 4 * LANES)
             NAME(gelu_group)(at, 4);
         for (; at < end; at += LANES)
@@ -85,12 +88,6 @@ static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
         strip_op(finish, rows, begin, STRIP);                                                      \
     for (; begin < (rows)->width; begin += LANES)                                                  \
         strip_op(finish, rows, begin, 1);
-
-/* A channel's result, times a number and plus another where there are such. */
-INLINE vec NAME(affine)(const uc_finish *finish, size_t channels, size_t c, vec result) {
-    const REAL *affine = finish->affine;
-    return affine ? result * affine[c] + affine[channels + c] : result;
-}
 
 /* `strip`, `centred` and `adds` are constants where this is expanded. Unless it is known to be 0,
  * the mean is taken off in two steps: what the first one missed by rounding is small beside the
@@ -125,15 +122,19 @@ INLINE void NAME(layernorm_lanes)(const uc_finish *finish, const uc_rows *rows, 
         scale[v] = 1 / load_vector(each);
     }
     REAL *out = adds ? (REAL *)finish->sums + begin : column;
-    for (size_t c = 0; c < channels; c++)
+    const REAL *affine = finish->affine;
+    for (size_t c = 0; c < channels; c++) {
+        const vec factor = splat(affine ? affine[c] : 1),
+                  term = splat(affine ? affine[channels + c] : 0);
         UNROLL for (size_t v = 0; v < strip; v++) {
             const size_t at = c * lanes + v * LANES;
             vec away = load_vector(column + at);
             if (!centred)
                 away = away - mean[v] - missed[v];
-            away = NAME(affine)(finish, channels, c, away * scale[v]);
+            away = away * scale[v] * factor + term;
             store_vector(out + at, adds ? load_vector(out + at) + away : away);
         }
+    }
 }
 
 INLINE void NAME(layernorm_strip)(const uc_finish *finish, const uc_rows *rows, size_t begin,
@@ -173,11 +174,15 @@ INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, si
             }
     }
     UNROLL for (size_t v = 0; v < strip; v++) sum[v] = 1 / sum[v];
-    for (size_t c = 0; c < channels; c++)
+    const REAL *affine = finish->affine;
+    for (size_t c = 0; c < channels; c++) {
+        const vec factor = splat(affine ? affine[c] : 1),
+                  term = splat(affine ? affine[channels + c] : 0);
         UNROLL for (size_t v = 0; v < strip; v++) {
             REAL *at = column + c * lanes + v * LANES;
-            store_vector(at, NAME(affine)(finish, channels, c, load_vector(at) * sum[v]));
+            store_vector(at, load_vector(at) * sum[v] * factor + term);
         }
+    }
 }
 
 static void NAME(softmax_channel)(const uc_finish *finish, const uc_rows *rows) {
