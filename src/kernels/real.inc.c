@@ -10,6 +10,8 @@
 
 #include "ops.inc.c"
 
+#include "store.inc.c"
+
 #include "table.inc.c"
 
 #undef REAL
@@ -81,4 +83,3 @@
 #undef STRIP
 #undef FOR_EACH_STRIP
 /* table.inc.c */
-#undef ZIP

@@ -144,27 +144,78 @@ INLINE void NAME(stream_vector)(REAL *to, vec v) {
 #define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 #endif
 
-/* Stores a vector, past the caches or not. */
-INLINE void NAME(put_vector)(REAL *to, vec v, bool stream) {
-    if (stream)
-        NAME(stream_vector)(to, v);
+#if !REAL_IS_DOUBLE
+/* A vector in 16 bits. */
+typedef uint16_t NAME(halves) __attribute__((vector_size(LANES * 2)));
+typedef uint16_t NAME(halves_unaligned)
+    __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
+
+INLINE NAME(halves) NAME(halves_of)(const uc_form form, vec x) {
+    const uvec bits = (uvec)x;
+#if HAS_F16
+    if (form == FORM_F16)
+#if VECTOR_BYTES == 64
+        return (NAME(halves))_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
+#else
+        return (NAME(halves))_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
+#endif
+#else
+    (void)form;
+#endif
+    /* As uc_f32_to_bf16() does. */
+    const uvec rounded = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000,
+               chosen = (uvec)NAME(choose)(x == x, (vec)rounded, (vec)nan);
+    return __builtin_convertvector(chosen >> 16, NAME(halves));
+}
+
+INLINE void NAME(put_halves)(const bool stream, uc_half *to, NAME(halves) v) {
+#if defined(__AVX__) && VECTOR_BYTES > 16
+    if (stream) {
+        __asm__("vmovntps %1, %0" : "=m"(*(NAME(halves_unaligned) *)to) : "x"(v));
+        return;
+    }
+#else
+    (void)stream;
+#endif
+    *(NAME(halves_unaligned) *)to = v;
+}
+#endif
+
+/* Where columns go: in which form, and past the caches or not. These two are constants where this
+ * is expanded. */
+typedef struct NAME(place) {
+    void *to;
+    uc_form form;
+    bool stream;
+} NAME(place);
+
+/* Stores a vector `at` elements after the place's first. */
+INLINE void NAME(put_vector)(NAME(place) place, size_t at, vec v) {
+#if !REAL_IS_DOUBLE
+    if (place.form != FORM_REAL) {
+        NAME(put_halves)(place.stream, (uc_half *)place.to + at, NAME(halves_of)(place.form, v));
+        return;
+    }
+#endif
+    if (place.stream)
+        NAME(stream_vector)((REAL *)place.to + at, v);
     else
-        NAME(store_vector)(to, v);
+        NAME(store_vector)((REAL *)place.to + at, v);
 }
 
 /* The lanes of 2, 3, 4, 6, 8 or 12 vectors in turn. */
-INLINE void NAME(put_zipped_2)(REAL *to, vec a, vec b, bool stream) {
-    NAME(put_vector)(to, __builtin_shufflevector(a, b, ZIP_FIRST), stream);
-    NAME(put_vector)(to + LANES, __builtin_shufflevector(a, b, ZIP_SECOND), stream);
+INLINE void NAME(put_zipped_2)(NAME(place) place, size_t at, vec a, vec b) {
+    NAME(put_vector)(place, at, __builtin_shufflevector(a, b, ZIP_FIRST));
+    NAME(put_vector)(place, at + LANES, __builtin_shufflevector(a, b, ZIP_SECOND));
 }
 
-INLINE void NAME(put_zipped_4)(REAL *to, const vec v[4], bool stream) {
+INLINE void NAME(put_zipped_4)(NAME(place) place, size_t at, const vec v[4]) {
     NAME(put_zipped_2)
-    (to, __builtin_shufflevector(v[0], v[2], ZIP_FIRST),
-     __builtin_shufflevector(v[1], v[3], ZIP_FIRST), stream);
+    (place, at, __builtin_shufflevector(v[0], v[2], ZIP_FIRST),
+     __builtin_shufflevector(v[1], v[3], ZIP_FIRST));
     NAME(put_zipped_2)
-    (to + 2 * LANES, __builtin_shufflevector(v[0], v[2], ZIP_SECOND),
-     __builtin_shufflevector(v[1], v[3], ZIP_SECOND), stream);
+    (place, at + 2 * LANES, __builtin_shufflevector(v[0], v[2], ZIP_SECOND),
+     __builtin_shufflevector(v[1], v[3], ZIP_SECOND));
 }
 
 /* Of three vectors of pairs, pairs in turn: lane q of the result, first from a and b, then from
@@ -176,21 +227,21 @@ INLINE void NAME(put_zipped_4)(REAL *to, const vec v[4], bool stream) {
     __builtin_shufflevector(__builtin_shufflevector(a, b, EACH_LANE(TWO_OF_3, (k)*LANE_COUNT)), c, \
                             EACH_LANE(ALL_3, (k)*LANE_COUNT))
 
-INLINE void NAME(put_pairs_3)(REAL *to, vec a, vec b, vec c, bool stream) {
-    NAME(put_vector)(to, PAIRS_OF_3(0, a, b, c), stream);
-    NAME(put_vector)(to + LANES, PAIRS_OF_3(1, a, b, c), stream);
-    NAME(put_vector)(to + 2 * LANES, PAIRS_OF_3(2, a, b, c), stream);
+INLINE void NAME(put_pairs_3)(NAME(place) place, size_t at, vec a, vec b, vec c) {
+    NAME(put_vector)(place, at, PAIRS_OF_3(0, a, b, c));
+    NAME(put_vector)(place, at + LANES, PAIRS_OF_3(1, a, b, c));
+    NAME(put_vector)(place, at + 2 * LANES, PAIRS_OF_3(2, a, b, c));
 }
 
-INLINE void NAME(put_zipped_6)(REAL *to, const vec v[6], bool stream) {
+INLINE void NAME(put_zipped_6)(NAME(place) place, size_t at, const vec v[6]) {
     NAME(put_pairs_3)
-    (to, __builtin_shufflevector(v[0], v[1], ZIP_FIRST),
-     __builtin_shufflevector(v[2], v[3], ZIP_FIRST), __builtin_shufflevector(v[4], v[5], ZIP_FIRST),
-     stream);
+    (place, at, __builtin_shufflevector(v[0], v[1], ZIP_FIRST),
+     __builtin_shufflevector(v[2], v[3], ZIP_FIRST),
+     __builtin_shufflevector(v[4], v[5], ZIP_FIRST));
     NAME(put_pairs_3)
-    (to + 3 * LANES, __builtin_shufflevector(v[0], v[1], ZIP_SECOND),
+    (place, at + 3 * LANES, __builtin_shufflevector(v[0], v[1], ZIP_SECOND),
      __builtin_shufflevector(v[2], v[3], ZIP_SECOND),
-     __builtin_shufflevector(v[4], v[5], ZIP_SECOND), stream);
+     __builtin_shufflevector(v[4], v[5], ZIP_SECOND));
 }
 
 /* Of three vectors, lanes in turn: the same for lane q of all that comes out. */
@@ -201,26 +252,26 @@ INLINE void NAME(put_zipped_6)(REAL *to, const vec v[6], bool stream) {
         __builtin_shufflevector((v)[0], (v)[1], EACH_LANE(TWO_LANES_OF_3, (k)*LANE_COUNT)),        \
         (v)[2], EACH_LANE(ALL_LANES_OF_3, (k)*LANE_COUNT))
 
-INLINE void NAME(put_zipped_3)(REAL *to, const vec v[3], bool stream) {
-    NAME(put_vector)(to, LANES_OF_3(0, v), stream);
-    NAME(put_vector)(to + LANES, LANES_OF_3(1, v), stream);
-    NAME(put_vector)(to + 2 * LANES, LANES_OF_3(2, v), stream);
+INLINE void NAME(put_zipped_3)(NAME(place) place, size_t at, const vec v[3]) {
+    NAME(put_vector)(place, at, LANES_OF_3(0, v));
+    NAME(put_vector)(place, at + LANES, LANES_OF_3(1, v));
+    NAME(put_vector)(place, at + 2 * LANES, LANES_OF_3(2, v));
 }
 
 /* Twice 4 or 6: each vector zipped with the one that comes half of them later, then all. `half` is
  * a constant where this is expanded. */
-INLINE void NAME(put_zipped_twice)(const size_t half, REAL *to, const vec *v, bool stream) {
+INLINE void NAME(put_zipped_twice)(const size_t half, NAME(place) place, size_t at, const vec *v) {
     vec first[6], second[6];
     UNROLL for (size_t i = 0; i < half; i++) {
         first[i] = __builtin_shufflevector(v[i], v[i + half], ZIP_FIRST);
         second[i] = __builtin_shufflevector(v[i], v[i + half], ZIP_SECOND);
     }
     if (half == 4) {
-        NAME(put_zipped_4)(to, first, stream);
-        NAME(put_zipped_4)(to + half * LANES, second, stream);
+        NAME(put_zipped_4)(place, at, first);
+        NAME(put_zipped_4)(place, at + half * LANES, second);
     } else {
-        NAME(put_zipped_6)(to, first, stream);
-        NAME(put_zipped_6)(to + half * LANES, second, stream);
+        NAME(put_zipped_6)(place, at, first);
+        NAME(put_zipped_6)(place, at + half * LANES, second);
     }
 }
 

@@ -1,0 +1,167 @@
+/* Stores: rows of all channels with their phases zipped, as reals or in 16 bits.
+ * Included by kernels.inc.c; called by tile.c as kernels->store(). */
+
+/* Where the columns of a row come from, and how many there are: `lanes` of all phases, and then
+ * perhaps one more of some. `room`: lanes of a phase that may be read. */
+typedef struct NAME(row) {
+    const REAL *from;
+    size_t phases, phase_step;
+    REAL times;
+    size_t lanes, columns, room;
+} NAME(row);
+
+/* A vector of 1, 2, 3, 4, 6, 8 or 12 phases, times a number and zipped; `phases` is a constant
+ * where this is expanded. */
+INLINE void NAME(zip_vector)(const size_t phases, const NAME(row) * row, size_t lane,
+                             NAME(place) place, size_t at) {
+    vec v[12];
+    UNROLL for (size_t e = 0; e < phases; e++) v[e] =
+        load_vector(row->from + e * row->phase_step + lane) * row->times;
+    if (phases == 1)
+        NAME(put_vector)(place, at, v[0]);
+    else if (phases == 2)
+        NAME(put_zipped_2)(place, at, v[0], v[1]);
+    else if (phases == 3)
+        NAME(put_zipped_3)(place, at, v);
+    else if (phases == 4)
+        NAME(put_zipped_4)(place, at, v);
+    else if (phases == 6)
+        NAME(put_zipped_6)(place, at, v);
+    else
+        NAME(put_zipped_twice)(phases / 2, place, at, v);
+}
+
+INLINE void NAME(put_one)(NAME(place) place, size_t at, REAL value) {
+    if (place.form == FORM_REAL)
+        ((REAL *)place.to)[at] = value;
+    else if (place.form == FORM_F16)
+        ((uc_half *)place.to)[at] = uc_f32_to_f16((float)value);
+    else
+        ((uc_half *)place.to)[at] = uc_f32_to_bf16((float)value);
+}
+
+/* Narrow rows have less than a vector: 16 bytes of 1 or 2 phases, from lane j on. */
+#define QUAD (16 / sizeof(REAL))
+typedef REAL NAME(quad) __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
+
+INLINE size_t NAME(zip_quads)(const size_t phases, const NAME(row) * row, REAL *to, size_t j) {
+    for (; j + QUAD <= row->lanes; j += QUAD) {
+        const NAME(quad) a = *(const NAME(quad) *)(row->from + j) * row->times;
+        NAME(quad) *at = (NAME(quad) *)(to + j * phases);
+        if (phases == 1) {
+            at[0] = a;
+            continue;
+        }
+        const NAME(quad) b = *(const NAME(quad) *)(row->from + row->phase_step + j) * row->times;
+#if REAL_IS_DOUBLE
+        at[0] = __builtin_shufflevector(a, b, 0, 2);
+        at[1] = __builtin_shufflevector(a, b, 1, 3);
+#else
+        at[0] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+        at[1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+#endif
+    }
+    return j;
+}
+
+/* All lanes that fill vectors, and the columns behind them if they fill one. Returns how many lanes
+ * it took. */
+INLINE size_t NAME(zip_vectors)(const size_t phases, const NAME(row) * row, NAME(place) place) {
+    size_t j = 0;
+    for (; j + LANES <= row->lanes; j += LANES)
+        NAME(zip_vector)(phases, row, j, place, j * phases);
+    if (phases <= 2 && place.form == FORM_REAL)
+        return NAME(zip_quads)(phases, row, place.to, j);
+    const size_t begin = j * phases, left = row->columns - begin;
+    if (left < LANES || j + LANES > row->room)
+        return j;
+    REAL last[12 * LANES];
+    NAME(zip_vector)(phases, row, j, (NAME(place)){last, FORM_REAL, false}, 0);
+    size_t i = 0;
+    for (; i + LANES <= left && i < phases * LANES; i += LANES)
+        NAME(put_vector)(place, begin + i, load_vector(last + i));
+    for (; i < left && i < phases * LANES; i++)
+        NAME(put_one)(place, begin + i, last[i]);
+    return row->lanes + 1;
+}
+
+/* A row's columns, zipped, into a place. */
+INLINE void NAME(zip)(const NAME(row) * row, NAME(place) place) {
+    size_t j = 0;
+#define ZIP_PHASES(count)                                                                          \
+    case count:                                                                                    \
+        j = NAME(zip_vectors)(count, row, place);                                                  \
+        break;
+    if (place.form != FORM_F16 || HAS_F16)
+        switch (row->phases) {
+            ZIP_PHASES(1)
+            ZIP_PHASES(2)
+            ZIP_PHASES(3)
+            ZIP_PHASES(4)
+            ZIP_PHASES(6)
+            ZIP_PHASES(8)
+            ZIP_PHASES(12)
+        }
+#undef ZIP_PHASES
+    for (size_t e = 0; j * row->phases < row->columns && e < row->phases; e++)
+        for (size_t i = j * row->phases + e, lane = j; i < row->columns; i += row->phases, lane++)
+            NAME(put_one)(place, i, row->from[e * row->phase_step + lane] * row->times);
+}
+
+/* Rows in one form; it and `stream` are constants where this is expanded. */
+INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows *rows,
+                           const REAL *scales, void *elements, size_t channel_step,
+                           size_t row_step) {
+    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
+                 lanes = rows->columns / rows->phases;
+    for (size_t c = 0; c < rows->channels; c++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            const NAME(row) row = {(const REAL *)rows->reals + c * rows->lanes + r * rows->pitch,
+                                   rows->phases,
+                                   rows->phase_step,
+                                   scales ? scales[c] : 1,
+                                   lanes,
+                                   rows->columns,
+                                   rows->phase_step - r * rows->pitch};
+            char *to = (char *)elements + (c * channel_step + r * row_step) * bytes;
+            if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
+                for (size_t i = 0; i < rows->columns * bytes; i += 64)
+                    __builtin_prefetch(to + 2 * channel_step * bytes + i, 1);
+            NAME(zip)(&row, (NAME(place)){to, form, stream});
+        }
+#if defined(__x86_64__)
+    if (stream)
+        __asm__ volatile("sfence" ::: "memory"); /* streamed stores are not ordered otherwise */
+#endif
+}
+
+#define STORE(name, form)                                                                          \
+    static void NAME(store_##name)(const uc_rows *rows, const REAL *scales, void *elements,        \
+                                   size_t channel_step, size_t row_step, bool stream) {            \
+        if (stream)                                                                                \
+            NAME(store_as)(form, true, rows, scales, elements, channel_step, row_step);            \
+        else                                                                                       \
+            NAME(store_as)(form, false, rows, scales, elements, channel_step, row_step);           \
+    }
+STORE(reals, FORM_REAL)
+#if !REAL_IS_DOUBLE
+STORE(f16, FORM_F16)
+STORE(bf16, FORM_BF16)
+#endif
+#undef STORE
+
+static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
+                        size_t channel_step, size_t row_step, bool stream) {
+    /* Streaming needs whole vectors at whole addresses. */
+    const size_t bytes = uc_dtype_bytes(dtype);
+    stream = stream && (uintptr_t)elements % (LANES * bytes) == 0 && channel_step % LANES == 0 &&
+             (rows->rows == 1 || row_step % LANES == 0);
+#if !REAL_IS_DOUBLE
+    if (dtype == UC_F16)
+        NAME(store_f16)(rows, scales, elements, channel_step, row_step, stream);
+    else if (dtype == UC_BF16)
+        NAME(store_bf16)(rows, scales, elements, channel_step, row_step, stream);
+    else
+#endif
+        NAME(store_reals)(rows, scales, elements, channel_step, row_step, stream);
+}
