@@ -76,8 +76,12 @@ algorithms: ## the same shapes direct, by Winograd and automatic: which is quick
 numerics: ## rounding errors by operator and kind of data: the tables of docs/numerics.md
 	@scripts/setup.sh run
 	@$(CONFIGURE)
-	@$(CMAKE) --build build -j $(JOBS) --target upconv_numerics
+	@$(CMAKE) --build build -j $(JOBS) --target upconv_numerics upconv_shared
 	build/bench/numerics
+	@python=build/peers/venv/bin/python3; if "$$python" -c 'import importlib.util as u; \
+	    exit(not u.find_spec("torch"))' 2>/dev/null; then \
+	    LD_LIBRARY_PATH=build/peers/no-cuda "$$python" bench/torch_errors.py build/libupconv.so; \
+	else echo "PyTorch's errors beside ours: make peers, then this again"; fi
 
 peers: ## what bench compares with: oneDNN, PyTorch, ONNX Runtime, OpenVINO; 4 GB in build/peers
 	@scripts/setup.sh peers

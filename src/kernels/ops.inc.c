@@ -78,7 +78,7 @@ static void NAME(sigmoid)(const uc_finish *finish, const uc_rows *rows) {
 
 /* Long sums are made of sums of this many terms: equal terms are all rounded the same way, and that
  * adds up. */
-#define SUM_TERMS 32
+#define SUM_TERMS 8
 
 /* Channel ops take STRIP vectors of lanes down all channels, or one where fewer are left. */
 #define STRIP 4
@@ -371,9 +371,7 @@ INLINE REAL NAME(largest_of)(const uc_rows *rows, const REAL *channel) {
     return largest;
 }
 
-/* Behind a clamp many values are equal: sums of this many, and of as many of those, in reals. */
-#define EQUAL_TERMS 8
-
+/* A sum over space: of so many terms in reals, and of as many of those, then in double. */
 typedef struct NAME(long_sum) {
     vec part, total;
     double sum;
@@ -382,11 +380,11 @@ typedef struct NAME(long_sum) {
 
 INLINE void NAME(add_term)(NAME(long_sum) * s, vec x) {
     s->part += x;
-    if (++s->terms % EQUAL_TERMS)
+    if (++s->terms % SUM_TERMS)
         return;
     s->total += s->part;
     s->part = (vec){0};
-    if (s->terms % (EQUAL_TERMS * EQUAL_TERMS))
+    if (s->terms % (SUM_TERMS * SUM_TERMS))
         return;
     s->sum += NAME(sum_of_lanes)(s->total);
     s->total = (vec){0};
