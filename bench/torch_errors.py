@@ -13,17 +13,22 @@ sys.setdlopenflags(os.RTLD_LAZY)  # PyTorch's stand-ins for CUDA lack functions 
 import torch  # noqa: E402
 
 CONV = "conv_transpose 64 kernel"
-OPERATORS = [
-    f"f32 1x32x32x64x64, avgpool 2, {CONV} 3 stride 2 padding 1 output_padding 1, clamp 0 1, "
-    "softmax_space, mul scale",
-    f"f32 1x32x32x32x32, {CONV} 5 stride 2 padding 2 bias, maxpool 2, maxpool 3, sum_channel",
-    f"f32 1x32x16x32x32, {CONV} 3 stride 2 padding 1 output_padding 1, add 1, "
-    "layernorm_channel 1e-05, avgpool 2, gelu",
-    "f32 1x64x64x64, conv_transpose 128 kernel 4 stride 2 padding 1 output_padding 1 bias, "
-    "softmax_channel, add add_bias, mul 2, sigmoid",
-    f"f32 1x32x16x32x32, {CONV} 4 stride 2 padding 1, layernorm_channel 1e-05, gelu, mul 1",
-]
-FAMILIES = {"normal": torch.randn, "uniform": torch.rand}
+OPERATORS = {
+    "conv-transpose3d-avgpool-clamp-softmax-multiply":
+        f"f32 1x32x32x64x64, avgpool 2, {CONV} 3 stride 2 padding 1 output_padding 1, clamp 0 1, "
+        "softmax_space, mul scale",
+    "conv-transpose3d-max-max-sum":
+        f"f32 1x32x32x32x32, {CONV} 5 stride 2 padding 2 bias, maxpool 2, maxpool 3, sum_channel",
+    "conv-transpose3d-sum-layernorm-avgpool-gelu":
+        f"f32 1x32x16x32x32, {CONV} 3 stride 2 padding 1 output_padding 1, add 1, "
+        "layernorm_channel 1e-05, avgpool 2, gelu",
+    "conv-transpose2d-softmax-biasadd-scaling-sigmoid":
+        "f32 1x64x64x64, conv_transpose 128 kernel 4 stride 2 padding 1 output_padding 1 bias, "
+        "softmax_channel, add add_bias, mul 2, sigmoid",
+    "conv-transpose3d-layernorm-gelu-scaling":
+        f"f32 1x32x16x32x32, {CONV} 4 stride 2 padding 1, layernorm_channel 1e-05, gelu, mul 1",
+}
+FAMILIES = {"normal": torch.randn, "uniform [0, 1)": torch.rand}
 
 
 class Chain:
@@ -120,16 +125,17 @@ def main():
     library.uc_last_error.restype = ctypes.c_char_p
     library.uc_plan_workspace_bytes.restype = ctypes.c_size_t
     torch.manual_seed(1)
-    print(f"PyTorch {torch.__version__.split('+')[0]} | data | its rms | ours | by its | "
-          "its worst | ours | by its")
-    for text in sys.argv[2:] or OPERATORS:
+    print(f"\n### Beside PyTorch {torch.__version__.split('+')[0]}\n\n"
+          "| whole operator | input | PyTorch rms | ours | ratio | PyTorch worst | ours | ratio |\n"
+          "|---|---|---|---|---|---|---|---|")
+    for name, text in ({text: text for text in sys.argv[2:]} or OPERATORS).items():
         for family, make_input in FAMILIES.items():
             chain = Chain(text, make_input)
             reference = chain.by_torch(torch.float64)
             theirs = errors_of(chain.by_torch(torch.float32), reference)
             ours = errors_of(chain.by_upconv(library, reference.shape), reference)
-            print(f"{text} | {family} | " + " | ".join(
-                f"{a:.1e} | {b:.1e} | {b / a:.2f}" for a, b in zip(theirs, ours)), flush=True)
+            print(f"| {name} | {family} | " + " | ".join(
+                f"{a:.1e} | {b:.1e} | {b / a:.3f}" for a, b in zip(theirs, ours)) + " |", flush=True)
 
 
 if __name__ == "__main__":
