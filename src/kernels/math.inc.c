@@ -164,8 +164,8 @@ INLINE vec NAME(gelu_of)(vec x) {
     return choose(a <= NEAR_END, NAME(gelu_near)(x), value);
 }
 
-/* An exponential of at most 0 never overflows. What is more than a half is taken from 1: so rounding
- * errors on the way are those of the smaller part. */
+/* An exponential of at most 0 never overflows. What is more than a half is taken from 1: so
+ * rounding errors on the way are those of the smaller part. */
 INLINE vec NAME(sigmoid_of)(vec x) {
     const vec power = NAME(exp)(-absolute(x)), part = power / (1 + power);
     return choose(x < 0, part, 1 - part);
