@@ -10,7 +10,8 @@
 #include "memory.h"
 #include "status.h"
 
-/* Below this much work, planning takes longer than Winograd could save. */
+/* Below this much work for a batch item, planning takes longer than Winograd could save. How many
+ * items there are must not decide, or an item's results would depend on the others. */
 #define FLOPS_FOR_WINOGRAD 4e6
 
 /* Rounding errors may be this much larger than those of one sum over all products (the variance).
@@ -242,6 +243,10 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     return UC_OK;
 }
 
+static double item_flops(const uc_chain *chain) {
+    return uc_chain_flops(chain) / (double)(chain->batch_size ? chain->batch_size : 1);
+}
+
 uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
                               const void *const operands[], double largest_weight) {
     uc_algorithm asked = options->algorithm;
@@ -257,7 +262,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         plan->why_direct = "it was not asked for";
     else if (!isfinite(largest_weight))
         plan->why_direct = "some weights are not finite";
-    else if (automatic && uc_chain_flops(&plan->chain) < FLOPS_FOR_WINOGRAD)
+    else if (automatic && item_flops(&plan->chain) < FLOPS_FOR_WINOGRAD)
         plan->why_direct = "there is little to compute";
     else if (automatic && plan->chain.stage[plan->chain.conv_stage].in.channels < LEAST_CHANNELS)
         plan->why_direct = "there are few input channels";
@@ -272,9 +277,8 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         double cost = 1; /* where there is none */
         plan->why_direct = find_outputs(s, plan->outputs, &cost);
         if (!plan->why_direct) {
-            const double items = (double)(plan->chain.batch_size ? plan->chain.batch_size : 1);
-            const double direct = uc_direct_cost(plan->kernels, s->conv,
-                                                 uc_chain_flops(&plan->chain) / items, s->space);
+            const double direct =
+                uc_direct_cost(plan->kernels, s->conv, item_flops(&plan->chain), s->space);
             plan->direct_by_winograd = direct / cost;
             if (automatic && cost > direct)
                 plan->why_direct = "it would not be quicker";

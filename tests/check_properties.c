@@ -272,6 +272,8 @@ static const struct {
      FAMILY_UNIFORM},
     {"f32 2x3x7x9, conv_transpose 11 kernel 3 stride 2, layernorm_channel 1e-5, add 1, mul inf",
      FAMILY_NORMAL}, /* factor and term would both be infinite */
+    {"f32 2x33x8x3x2, conv_transpose 12 kernel 6 stride 2 padding 2, avgpool 2",
+     FAMILY_NORMAL}, /* enough work for Winograd, but not one item alone */
 };
 
 static void run_directed(void) {
