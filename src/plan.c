@@ -1,5 +1,5 @@
 /* How to compute a chain: checks options, chooses kernels and tiles, packs operands, lays out the
- * workspace; prints and executes itself. Called by users and by operators.c. */
+ * workspace; executes itself. Called by users and by operators.c. */
 #include "plan.h"
 
 #include <float.h>
@@ -107,8 +107,7 @@ size_t uc_plan_step(const uc_chain *chain, size_t stages) {
     return made_by_conv(chain, stages) ? chain->stage[chain->conv_stage].conv.stride[1] : 1;
 }
 
-/* The windows of all pools between the convolution and the end of a pass, along a dimension. */
-static size_t window_after_conv(const uc_chain *chain, size_t stages, size_t dimension) {
+size_t uc_plan_window(const uc_chain *chain, size_t stages, size_t dimension) {
     size_t window = 1;
     for (size_t s = chain->conv_stage + 1; s < stages; s++)
         if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
@@ -180,7 +179,7 @@ static void unclipped_reach(const uc_axis *axis, uc_span outputs, ptrdiff_t *fir
 uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimension,
                        uc_span outputs) {
     const uc_axis axis = uc_axis_of(&plan->chain.stage[plan->chain.conv_stage], dimension);
-    const size_t window = window_after_conv(&plan->chain, pass->stages, dimension);
+    const size_t window = uc_plan_window(&plan->chain, pass->stages, dimension);
     const uc_span conv = {outputs.begin * window, outputs.count * window};
     if (dimension == 0 || pass->conv_rows == 1) {
         const uc_span inputs = uc_axis_sources(&axis, conv);
@@ -193,7 +192,7 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 
 /* How many rows of the convolution run on into each other. */
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
-    const size_t heights = pass->extent.size[1] * window_after_conv(&plan->chain, pass->stages, 1);
+    const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
     double cost;
     return plan->exact ? 1
                        : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage],
@@ -219,11 +218,11 @@ static void plan_blocks(const uc_plan *plan, uc_pass *pass) {
     const uc_winograd *winograd = &plan->transforms[0];
     size_t space[UC_SPACE], per_tile[2];
     for (size_t i = 0; i < UC_SPACE; i++)
-        space[i] = pass->extent.size[i] * window_after_conv(&plan->chain, pass->stages, i);
+        space[i] = pass->extent.size[i] * uc_plan_window(&plan->chain, pass->stages, i);
     uc_winograd_blocks(winograd, space, &pass->blocks);
     for (size_t i = 0; i < 2; i++)
         per_tile[i] =
-            uc_toom_tile(winograd->dim[i]) / window_after_conv(&plan->chain, pass->stages, i);
+            uc_toom_tile(winograd->dim[i]) / uc_plan_window(&plan->chain, pass->stages, i);
     pass->block[0] = per_tile[0];
     pass->block[1] =
         per_tile[1] * (pass->blocks.across ? pass->blocks.tiles[1] : pass->blocks.tile_rows);
@@ -264,7 +263,7 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
     size_t count[2];
     for (size_t i = 0; i < 2; i++) {
         const uc_axis axis = uc_axis_of(conv, i);
-        const size_t outputs = pass->band[i] * window_after_conv(&plan->chain, pass->stages, i);
+        const size_t outputs = pass->band[i] * uc_plan_window(&plan->chain, pass->stages, i);
         count[i] = (outputs + axis.kernel - 2) / axis.stride + 1;
         if ((i == 0 || pass->conv_rows == 1) && count[i] > axis.in)
             count[i] = axis.in;
@@ -422,7 +421,8 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
         pass->rows = fit > UC_MAX_ROWS ? UC_MAX_ROWS : fit ? fit : 1;
         count_runs(pass);
     }
-    pass->keeps = !why_not_keep(plan, pass);
+    pass->why_not_kept = why_not_keep(plan, pass);
+    pass->keeps = !pass->why_not_kept;
     if (!pass->keeps) {
         pass->rows = rows_before;
         count_runs(pass);
@@ -460,7 +460,7 @@ static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         pass->step = uc_plan_step(chain, stages);
         pass->rows = pass->conv_rows;
         if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
-            pass->rows = (pass->conv_rows * stride - 1) / window_after_conv(chain, stages, 1) + 1;
+            pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
         if (pass->rows > UC_MAX_ROWS)
             pass->rows = UC_MAX_ROWS;
     }
@@ -599,11 +599,6 @@ static size_t count_affine(const uc_chain *chain, size_t s) {
     return next - s - 1;
 }
 
-static double real_at(const uc_kernels *kernels, const void *reals, size_t i) {
-    return kernels->real_bytes == sizeof(double) ? ((const double *)reals)[i]
-                                                 : ((const float *)reals)[i];
-}
-
 /* What they come to, a factor and a term for each channel; then they have nothing left to do. Not
  * where something is not finite: in one step that could give other results. */
 static void plan_affine(uc_plan *plan, size_t s, void *affine) {
@@ -613,7 +608,7 @@ static void plan_affine(uc_plan *plan, size_t s, void *affine) {
     for (size_t c = 0; c < channels; c++) {
         double factor = 1, term = 0;
         for (size_t t = s + 1; t <= s + count; t++) {
-            const double value = plan->per_channel[t] ? real_at(kernels, plan->per_channel[t], c)
+            const double value = plan->per_channel[t] ? uc_real_at(kernels, plan->per_channel[t], c)
                                                       : chain->stage[t].number[0];
             if (chain->stage[t].op == UC_OP_add) {
                 term += value;
@@ -791,111 +786,4 @@ uc_status uc_plan_execute(const uc_plan *plan, const void *input, void *output, 
     const size_t past = (uintptr_t)workspace % UC_ALIGNMENT;
     uc_tile_run(plan, input, output, (char *)workspace + (past ? UC_ALIGNMENT - past : 0));
     return UC_OK;
-}
-
-/* What the convolution multiplies, with the lanes and the zeros that only fill vectors. */
-static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
-    const uc_chain *chain = &plan->chain;
-    if (plan->winograd)
-        return (double)chain->batch_size * uc_winograd_flops(&plan->transforms[0], &pass->blocks);
-    const uc_stage *conv = &chain->stage[chain->conv_stage];
-    const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
-    const size_t vector = plan->kernels->vector_lanes;
-    const double lanes =
-        (double)round_up(rows.phase_step, vector) * (double)rows.phases / (double)pass->conv_rows;
-    const double in_channels =
-        plan->amx.kernels ? uc_amx_channels(&plan->amx) : (double)conv->in.channels;
-    double flops = 2 * (double)chain->batch_size * in_channels * (double)conv->out.channels *
-                   lanes * (double)conv->conv.kernel[2] / (double)conv->conv.stride[2];
-    for (size_t i = 0; i < 2; i++)
-        flops *= (double)pass->extent.size[i] * (double)window_after_conv(chain, pass->stages, i) *
-                 (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
-    return flops;
-}
-
-static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
-    const uc_chain *chain = &plan->chain;
-    const uc_pass *pass = &plan->pass[index];
-    fprintf(file, "pass %zu:    %zu stages; %zu x %zu bands of %zu x %zu rows; ", index + 1,
-            pass->stages, pass->bands[0], pass->bands[1], pass->band[0], pass->band[1]);
-    if (pass->stages == chain->stage_count)
-        fprintf(file, "stored\n");
-    else
-        fprintf(file, "measured for %s, %s\n", uc_ops[chain->stage[pass->stages].op].name,
-                pass->keeps ? "kept and stored" : "computed again by the next");
-    if (pass->stages > chain->conv_stage) {
-        const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
-        const size_t channels =
-            pass->keeps ? pass->block_panels * plan->kernels->panel : rows.channels;
-        if (plan->winograd)
-            fprintf(
-                file,
-                "tile:      %zu rows of %zu tiles: %zu x %zu outputs x %zu lanes x %zu channels\n",
-                pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
-                channels);
-        else
-            fprintf(file,
-                    "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels\n",
-                    pass->rows, pass->conv_rows, rows.lanes, channels);
-        fprintf(file, "cost:      %.4g FLOP for %.4g needed\n", executed_flops(plan, pass),
-                uc_chain_flops(chain));
-    }
-    const char *reason =
-        pass->stages < chain->stage_count && !pass->keeps ? why_not_keep(plan, pass) : NULL;
-    if (reason)
-        fprintf(file, "rejected:  keeping rows for %s: %s\n",
-                uc_ops[chain->stage[pass->stages].op].name, reason);
-}
-
-/* Whether some point is not whole, so that whole numbers don't stay exact. */
-static bool has_fractions(const uc_plan *plan) {
-    bool any = false;
-    for (size_t i = 0; i < UC_SPACE; i++) {
-        const uc_toom *dim = plan->transforms[0].dim[i];
-        for (size_t e = 0; e < dim->stride; e++)
-            any = any || dim->phase[e].kind == UC_POINTS_5;
-    }
-    return any;
-}
-
-void uc_plan_print(const uc_plan *plan, FILE *file) {
-    if (!plan || !file)
-        return;
-    const uc_chain *chain = &plan->chain;
-    const uc_stage *conv = &chain->stage[chain->conv_stage];
-    char text[4096];
-    uc_chain_text(chain, text, sizeof text);
-    fprintf(file, "chain:     %s\n", text);
-    const char *centred = plan->centred_stage ? ", weights centred" : "";
-    if (plan->winograd)
-        fprintf(file,
-                "algorithm: winograd, %zu x %zu x %zu outputs a tile and phase%s%s\n"
-                "rejected:  direct: its convolution should take %.2f times as long\n",
-                plan->outputs[0], plan->outputs[1], plan->outputs[2],
-                has_fractions(plan) ? ", points with fractions" : "", centred,
-                plan->direct_by_winograd);
-    else if (plan->amx.kernels)
-        fprintf(file, "algorithm: amx, %s, by phases%s\nrejected:  direct: %s\n",
-                uc_amx_name(&plan->amx), centred, plan->why_direct);
-    else
-        fprintf(file, "algorithm: direct, by phases%s%s\n", plan->exact ? ", tap by tap" : "",
-                centred);
-    if (!plan->winograd)
-        fprintf(file, "rejected:  winograd: %s\n", plan->why_direct);
-    if (plan->amx.why_not)
-        fprintf(file, "rejected:  amx: %s\n", plan->amx.why_not);
-    if (plan->exact)
-        fprintf(file, "rejected:  vectors over zeros: some weights are not finite\n");
-    fprintf(file, "phases:   ");
-    for (size_t i = UC_SPACE - chain->space; i < UC_SPACE; i++) {
-        const uc_axis axis = uc_axis_of(conv, i);
-        fprintf(file, "%s %zu", i > UC_SPACE - chain->space ? " x" : "", uc_axis_phases(&axis));
-    }
-    fprintf(file, " with taps\nkernel:    %s, panels of at most %zu channels\n",
-            plan->kernels->name, plan->kernels->panel);
-    uc_cpu_print_rejected(plan->kernels, file);
-    for (size_t p = 0; p < plan->pass_count; p++)
-        print_pass(plan, p, file);
-    fprintf(file, "threads:   at most %zu\nweights:   %zu bytes\nworkspace: %zu bytes\n",
-            plan->threads, plan->weight_bytes, plan->workspace_bytes);
 }

@@ -42,8 +42,9 @@ typedef struct uc_pass {
     /* Whether a measuring pass keeps its rows and goes on from them, panels of channels by panels,
      * instead of leaving it to the next pass to compute them again. */
     bool keeps;
-    size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
-    size_t kept_elems;   /* of one run of a block */
+    const char *why_not_kept; /* if it could have */
+    size_t block_panels;      /* of the convolution's output at a time: all where nothing is kept */
+    size_t kept_elems;        /* of one run of a block */
     /* Of the clamp before the op it measures for, which is then done as they are measured; or NULL.
      */
     const double *bounds;
@@ -102,6 +103,10 @@ uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, 
 /* The stages [0, made) whose last one made the rows that stages up to `stages` only change in
  * place: none, the convolution or a pool. */
 size_t uc_plan_made_by(const uc_chain *chain, size_t stages);
+
+/* The windows of all pools between the convolution and the stages [0, stages)' end, along a
+ * dimension. */
+size_t uc_plan_window(const uc_chain *chain, size_t stages, size_t dimension);
 
 /* How far apart the rows are that the stages [0, stages) make best in one run: those of a
  * convolution share a phase. */

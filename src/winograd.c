@@ -581,7 +581,6 @@ static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *row
  * points, too small for products at them, or much larger than their neighbours. */
 static bool goes_by_taps(const uc_block *block) {
     const uc_toom *const *dim = block->winograd->dim;
-    const size_t bytes = block->winograd->kernels->real_bytes;
     double most = 0, least = INFINITY;
     for (size_t i = 0; i < block->rows * dim[0]->window * dim[1]->window; i++) {
         const size_t taps = i % (dim[0]->window * dim[1]->window);
@@ -590,8 +589,7 @@ static bool goes_by_taps(const uc_block *block) {
         if (row == NO_ROW)
             continue;
         for (size_t k = row * block->cells; k < (row + 1) * block->cells; k++) {
-            const double cell = bytes == sizeof(double) ? ((const double *)block->magnitudes)[k]
-                                                        : ((const float *)block->magnitudes)[k];
+            const double cell = uc_real_at(block->winograd->kernels, block->magnitudes, k);
             if (!(cell <= block->limit)) /* or it is NaN */
                 return true;
             most = cell > most ? cell : most;

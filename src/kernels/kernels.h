@@ -185,6 +185,12 @@ extern const uc_kernels uc_kernels_portable_f32, uc_kernels_portable_f64;
 extern const uc_kernels uc_kernels_avx2_f32, uc_kernels_avx2_f64;
 extern const uc_kernels uc_kernels_avx512_f32, uc_kernels_avx512_f64;
 
+/* A real as a number, whatever their type. */
+static inline double uc_real_at(const uc_kernels *kernels, const void *reals, size_t i) {
+    return kernels->real_bytes == sizeof(double) ? ((const double *)reals)[i]
+                                                 : ((const float *)reals)[i];
+}
+
 /* About how long a kernel takes for a number of lanes, in vectors: pairs share the loads of
  * weights, a last single one has too few accumulators to hide the latency of a multiply-add. */
 static inline double uc_lanes_cost(size_t lanes, size_t vector_lanes) {
