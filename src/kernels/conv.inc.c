@@ -66,19 +66,38 @@ INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const s
                 NAME(step)(rows, vectors, false, x - t, w, sum);
 }
 
-/* `rows` channels x `vectors` vectors; these and `parts` are constants where this is expanded.
- * parts: there may be more than UC_CHAIN_PRODUCTS products. */
-INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool parts,
-                             const uc_conv_run *run, const REAL *x, const REAL *panel,
-                             const REAL *bias, REAL *y) {
-    const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2];
+/* Lists the products of a short sum. */
+static void NAME(list_products)(const uc_conv_run *run, uc_products *list) {
+    const size_t in_channels = run->in_channels, taps = run->taps[2];
+    size_t count = 0;
+    for (size_t td = run->first[0]; td < run->end[0]; td++)
+        for (size_t th = run->first[1]; th < run->end[1]; th++)
+            for (size_t ci = 0; ci < in_channels; ci++)
+                for (size_t t = 0; t < taps; t++, count++) {
+                    /* unsigned, so it may go round: the input may also lie behind x */
+                    list->input[count] =
+                        td * run->x_depth + th * run->x_row + t - ci * run->x_channel;
+                    list->weight[count] = ((td * run->taps[1] + th) * in_channels + ci) * taps + t;
+                }
+    list->count = count;
+}
+
+/* `rows` channels x `vectors` vectors; these and `length` are constants where this is expanded. */
+INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_length length,
+                             const uc_conv_run *run, const uc_products *list, const REAL *x,
+                             const REAL *panel, const REAL *bias, REAL *y) {
+    const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2],
+                 y_channel = run->y_channel;
+    const bool parts = length == MANY;
     vec sum[SUMS], total[SUMS];
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++) {
         sum[c * vectors + v] = splat(bias[c]);
         total[c * vectors + v] = (vec){0};
     }
     size_t products = 0;
-    for (size_t td = run->first[0]; td < run->end[0]; td++)
+    for (size_t i = 0; length == FEW && i < list->count; i++)
+        NAME(step)(rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
+    for (size_t td = run->first[0]; length != FEW && td < run->end[0]; td++)
         for (size_t th = run->first[1]; th < run->end[1]; th++) {
             const REAL *from = x - td * run->x_depth - th * run->x_row;
             const REAL *w = panel + (td * run->taps[1] + th) * in_channels * taps * rows;
@@ -111,24 +130,24 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
             }
         }
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
-        store_vector(y + c * run->y_channel + v * LANES,
+        store_vector(y + c * y_channel + v * LANES,
                      parts ? total[c * vectors + v] + sum[c * vectors + v] : sum[c * vectors + v]);
 }
 
-typedef void NAME(conv_block_function)(const uc_conv_run *run, const REAL *x, const REAL *panel,
-                                       const REAL *bias, REAL *y);
+typedef void NAME(conv_block_function)(const uc_conv_run *run, const uc_products *list,
+                                       const REAL *x, const REAL *panel, const REAL *bias, REAL *y);
 
-/* One function for each size of a panel, for several vectors or one, for short sums and long ones.
- */
-#define BLOCK(rows, vectors)                                                                       \
-    static void NAME(conv_##rows##x##vectors)(const uc_conv_run *run, const REAL *x,               \
-                                              const REAL *panel, const REAL *bias, REAL *y) {      \
-        NAME(conv_block)(rows, vectors, false, run, x, panel, bias, y);                            \
-    }                                                                                              \
-    static void NAME(conv_long_##rows##x##vectors)(const uc_conv_run *run, const REAL *x,          \
+/* One function for each size of a panel, for several vectors or one, for each length of sums. */
+#define BLOCK_OF(name, rows, vectors, length)                                                      \
+    static void NAME(conv##name##rows##x##vectors)(const uc_conv_run *run,                         \
+                                                   const uc_products *list, const REAL *x,         \
                                                    const REAL *panel, const REAL *bias, REAL *y) { \
-        NAME(conv_block)(rows, vectors, true, run, x, panel, bias, y);                             \
+        NAME(conv_block)(rows, vectors, length, run, list, x, panel, bias, y);                     \
     }
+#define BLOCK(rows, vectors)                                                                       \
+    BLOCK_OF(_few_, rows, vectors, FEW)                                                            \
+    BLOCK_OF(_, rows, vectors, SOME)                                                               \
+    BLOCK_OF(_long_, rows, vectors, MANY)
 BLOCK(1, 1)
 BLOCK(2, 1)
 BLOCK(3, 1)
@@ -153,42 +172,32 @@ BLOCK(7, 1)
 BLOCK(8, 1)
 BLOCK(7, 2)
 BLOCK(8, 2)
+#define LARGE_PANELS(name, vectors) NAME(conv##name##7x##vectors), NAME(conv##name##8x##vectors)
+#else
+#define LARGE_PANELS(name, vectors)
 #endif
 #undef BLOCK
+#undef BLOCK_OF
 
-/* By the number of products and vectors, and the panel's size: [long][vectors - 1, or 4 for 8 of
+/* By the length of sums, the vectors and the panel's size: [length][vectors - 1, or 4 for 8 of
  * them][channels - 1]. */
-static NAME(conv_block_function) *const NAME(conv_blocks)[2][5][PANEL] = {
-    {{NAME(conv_1x1), NAME(conv_2x1), NAME(conv_3x1), NAME(conv_4x1), NAME(conv_5x1),
-      NAME(conv_6x1),
-#if PANEL == 8
-      NAME(conv_7x1), NAME(conv_8x1)
-#endif
-     },
-     {NAME(conv_1x2), NAME(conv_2x2), NAME(conv_3x2), NAME(conv_4x2), NAME(conv_5x2),
-      NAME(conv_6x2),
-#if PANEL == 8
-      NAME(conv_7x2), NAME(conv_8x2)
-#endif
-     },
-     {NAME(conv_1x3), NAME(conv_2x3), NAME(conv_3x3)},
-     {NAME(conv_1x4), NAME(conv_2x4), NAME(conv_3x4)},
-     {NAME(conv_1x8)}},
-    {{NAME(conv_long_1x1), NAME(conv_long_2x1), NAME(conv_long_3x1), NAME(conv_long_4x1),
-      NAME(conv_long_5x1), NAME(conv_long_6x1),
-#if PANEL == 8
-      NAME(conv_long_7x1), NAME(conv_long_8x1)
-#endif
-     },
-     {NAME(conv_long_1x2), NAME(conv_long_2x2), NAME(conv_long_3x2), NAME(conv_long_4x2),
-      NAME(conv_long_5x2), NAME(conv_long_6x2),
-#if PANEL == 8
-      NAME(conv_long_7x2), NAME(conv_long_8x2)
-#endif
-     },
-     {NAME(conv_long_1x3), NAME(conv_long_2x3), NAME(conv_long_3x3)},
-     {NAME(conv_long_1x4), NAME(conv_long_2x4), NAME(conv_long_3x4)},
-     {NAME(conv_long_1x8)}}};
+#define SMALL_PANELS(name, vectors)                                                                \
+    NAME(conv##name##1x##vectors), NAME(conv##name##2x##vectors), NAME(conv##name##3x##vectors)
+#define PANELS(name, vectors)                                                                      \
+    SMALL_PANELS(name, vectors), NAME(conv##name##4x##vectors), NAME(conv##name##5x##vectors),     \
+        NAME(conv##name##6x##vectors), LARGE_PANELS(name, vectors)
+#define BLOCKS(name)                                                                               \
+    {                                                                                              \
+        {PANELS(name, 1)}, {PANELS(name, 2)}, {SMALL_PANELS(name, 3)}, {SMALL_PANELS(name, 4)}, {  \
+            NAME(conv##name##1x8)                                                                  \
+        }                                                                                          \
+    }
+static NAME(conv_block_function) *const NAME(conv_blocks)[3][5][PANEL] = {BLOCKS(_few_), BLOCKS(_),
+                                                                          BLOCKS(_long_)};
+#undef BLOCKS
+#undef PANELS
+#undef SMALL_PANELS
+#undef LARGE_PANELS
 
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
  * through it. */
@@ -201,6 +210,12 @@ static void NAME(conv)(const uc_conv_run *run) {
     /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
     const size_t wide = smaller <= 3 ? 4 : 2;
     const bool three = smaller + (larger > 0) <= 3, eight = run->out_channels == 1;
+    const uc_length length = products <= UC_FEW_PRODUCTS     ? FEW
+                             : products <= UC_CHAIN_PRODUCTS ? SOME
+                                                             : MANY;
+    uc_products list;
+    if (length == FEW)
+        NAME(list_products)(run, &list);
     for (size_t j = 0; j < run->lanes;) {
         const size_t left = (run->lanes - j - 1) / LANES + 1;
         const size_t vectors = eight && left >= 8    ? 8
@@ -215,9 +230,9 @@ static void NAME(conv)(const uc_conv_run *run) {
             const size_t size = smaller + (p < larger),
                          each = size <= 3 || vectors < 2 ? vectors : 2;
             NAME(conv_block_function) *const block =
-                NAME(conv_blocks)[products > UC_CHAIN_PRODUCTS][each == 8 ? 4 : each - 1][size - 1];
+                NAME(conv_blocks)[length][each == 8 ? 4 : each - 1][size - 1];
             for (size_t v = 0; v < vectors; v += each)
-                block(run, x + v * LANES, weights, bias, y + v * LANES);
+                block(run, &list, x + v * LANES, weights, bias, y + v * LANES);
             weights += size * products;
             bias += size;
             y += size * run->y_channel;
