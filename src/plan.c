@@ -15,6 +15,7 @@
 #include "pack.h"
 #include "status.h"
 #include "tile.h"
+#include "turn.h"
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -363,6 +364,12 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
                 pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
         }
     }
+    if (plan->turned < UC_SPACE - 1) { /* no element is larger than a real */
+        const size_t in = chain->in.size[2], out = chain->out.size[2];
+        pass->turned_at = pass->buffer_elems;
+        fits = fits && uc_size_add(&pass->buffer_elems, in > out ? in : out) &&
+               uc_size_align(&pass->buffer_elems);
+    }
     pass->scratch_at = pass->buffer_elems;
     fits = fits && uc_size_add(&pass->buffer_elems, pass->blocks.scratch_elems) &&
            uc_size_align(&pass->buffer_elems);
@@ -680,10 +687,18 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
         plan->transforms[i].weights = memory + at[i];
         plan->transforms[i].bias = plan->bias;
     }
+    const void *kernel = operands[conv->first_operand];
+    void *turned = NULL;
+    if (plan->turned < UC_SPACE - 1) {
+        turned = uc_turn_kernel(conv, plan->turned, uc_dtype_bytes(chain->dtype), kernel);
+        if (!turned)
+            return UC_NO_MEMORY;
+        kernel = turned;
+    }
     const uc_pack pack = {.kernels = kernels,
                           .conv = conv,
                           .dtype = chain->dtype,
-                          .kernel = operands[conv->first_operand],
+                          .kernel = kernel,
                           .conv_bias = conv->conv.bias ? operands[conv->first_operand + 1] : NULL,
                           .centred = plan->centred_stage != 0,
                           .weights = plan->weights,
@@ -692,10 +707,19 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                           .transformed = {memory + at[0], memory + at[1]},
                           .threads = plan->threads};
     const uc_status status = uc_pack_run(&pack);
+    free(turned);
     return status == UC_OK && plan->amx.kernels
                ? uc_amx_pack(&plan->amx, kernels, conv, plan->weights, plan->bias,
                              &plan->weight_bytes)
                : status;
+}
+
+/* Which dimension lies along the lanes, and so where elements are in tensors. */
+static void plan_turn(uc_plan *plan) {
+    plan->turned = uc_turn_choose(plan->kernels, &plan->chain);
+    uc_turn_chain(&plan->chain, plan->turned);
+    uc_turn_steps(&plan->chain.in, plan->turned, plan->in_step);
+    uc_turn_steps(&plan->chain.out, plan->turned, plan->out_step);
 }
 
 /* The kernels and the algorithm, which depends on the weights. */
@@ -705,6 +729,7 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
     uc_status status = uc_cpu_kernels(options->isa, chain->dtype, &plan->kernels);
     if (status != UC_OK)
         return status;
+    plan_turn(plan);
     const size_t kernel = chain->stage[chain->conv_stage].first_operand;
     const double largest = uc_pack_largest(plan->kernels, chain->dtype, operands[kernel],
                                            uc_shape_elems(&chain->operand[kernel].shape));

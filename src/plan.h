@@ -28,6 +28,7 @@ typedef struct uc_pass {
     uc_rows shape[UC_MAX_STAGES + 1];  /* of that many rows, where a stage makes them */
     uc_rows merged[UC_MAX_STAGES + 1]; /* and of what a pool merges for them */
     size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
+    size_t turned_at; /* of a row of elements that are not neighbours in a tensor */
     size_t buffer_elems;
 
     /* The slab: the convolution's input with zeros around it, in the order [depth][row][channel]
@@ -58,7 +59,9 @@ typedef struct uc_pass {
 } uc_pass;
 
 struct uc_plan {
-    uc_chain chain;
+    uc_chain chain; /* turned, where the width is not along the lanes */
+    size_t turned;  /* the dimension that is: inside, it and the width are swapped */
+    size_t in_step[UC_SPACE], out_step[UC_SPACE]; /* elements from one depth, ... to the next */
     const uc_kernels *kernels;
     size_t threads;
 

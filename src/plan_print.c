@@ -2,6 +2,7 @@
  * Called by users. */
 #include "cpu.h"
 #include "plan.h"
+#include "turn.h"
 
 /* What the convolution multiplies, with the lanes and the zeros that only fill vectors. */
 static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
@@ -67,7 +68,9 @@ static bool has_fractions(const uc_plan *plan) {
 void uc_plan_print(const uc_plan *plan, FILE *file) {
     if (!plan || !file)
         return;
-    const uc_chain *chain = &plan->chain;
+    uc_chain given = plan->chain;
+    uc_turn_chain(&given, plan->turned);
+    const uc_chain *chain = &given;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     char text[4096];
     uc_chain_text(chain, text, sizeof text);
@@ -100,6 +103,9 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
     fprintf(file, " with taps\nkernel:    %s, panels of at most %zu channels\n",
             plan->kernels->name, plan->kernels->panel);
     uc_cpu_print_rejected(plan->kernels, file);
+    if (plan->turned < UC_SPACE - 1)
+        fprintf(file, "turned:    %s and width are swapped, so that lanes are full\n",
+                plan->turned ? "height" : "depth");
     for (size_t p = 0; p < plan->pass_count; p++)
         print_pass(plan, p, file);
     fprintf(file, "threads:   at most %zu\nweights:   %zu bytes\nworkspace: %zu bytes\n",

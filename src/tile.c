@@ -16,6 +16,7 @@
 #include "dtype.h"
 #include "pack.h"
 #include "team.h"
+#include "turn.h"
 
 /* One batch item and band of a pass, as every thread sees it. */
 typedef struct walk {
@@ -86,11 +87,33 @@ static uc_rows rows_of(const walk *w, size_t stages, size_t count) {
 static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t height, size_t step,
                          size_t count);
 
-static size_t element_offset(const walk *w, const uc_extent *extent, size_t c, size_t depth,
-                             size_t height) {
+/* Bytes from a tensor's begin to a row. step: elements from one depth or height to the next. */
+static size_t row_offset(const walk *w, const uc_extent *extent, const size_t step[UC_SPACE],
+                         size_t c, size_t depth, size_t height) {
     const size_t channel = w->item * extent->channels + c;
-    const size_t row = (channel * extent->size[0] + depth) * extent->size[1] + height;
-    return row * extent->size[2] * uc_dtype_bytes(w->plan->chain.dtype);
+    return (channel * uc_extent_positions(extent) + depth * step[0] + height * step[1]) *
+           uc_dtype_bytes(w->plan->chain.dtype);
+}
+
+static const char *input_row(const walk *w, size_t c, size_t depth, size_t height) {
+    return (const char *)w->input +
+           row_offset(w, &w->plan->chain.in, w->plan->in_step, c, depth, height);
+}
+
+/* Whether the elements of a row are not neighbours in a tensor. */
+static bool is_turned(const walk *w) {
+    return w->plan->turned < UC_SPACE - 1;
+}
+
+/* Whether rows of the input can be read where they are. */
+static bool can_borrow(const walk *w) {
+    return !is_turned(w) && uc_dtype_bytes(w->plan->chain.dtype) == w->plan->kernels->real_bytes;
+}
+
+/* A row of elements that are brought together before they are loaded, or stored before they go
+ * apart. */
+static char *turned_row(const walk *w) {
+    return w->buffer + w->pass->turned_at * w->plan->kernels->real_bytes;
 }
 
 /* Rows of the input where they are, for reading: the reals are the elements. */
@@ -98,7 +121,7 @@ static uc_rows borrow_rows(const walk *w, size_t depth, size_t height, size_t st
     const uc_extent *in = &w->plan->chain.in;
     uc_rows rows = uc_plan_rows(w->plan, w->pass, 0, count);
     /* Nothing is written through it. */
-    rows.reals = (char *)(uintptr_t)w->input + element_offset(w, in, 0, depth, height);
+    rows.reals = (char *)(uintptr_t)input_row(w, 0, depth, height);
     rows.lanes = uc_extent_positions(in);
     rows.pitch = step * in->size[2];
     return rows;
@@ -113,23 +136,28 @@ static void prefetch_row(const char *row, size_t bytes) {
         __builtin_prefetch(row + i);
 }
 
-static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
-    const uc_kernels *kernels = w->plan->kernels;
+/* Loads the first columns of a row of the input. */
+static void load_row(const walk *w, size_t c, size_t depth, size_t height, size_t columns,
+                     void *reals) {
     const uc_chain *chain = &w->plan->chain;
+    const size_t bytes = uc_dtype_bytes(chain->dtype);
+    const char *row = input_row(w, c, depth, height);
+    if (is_turned(w)) {
+        uc_turn_gather(turned_row(w), row, w->plan->in_step[2], columns, bytes);
+        row = turned_row(w);
+    } else if (c + AHEAD < chain->in.channels) {
+        prefetch_row(row + AHEAD * uc_extent_positions(&chain->in) * bytes, columns * bytes);
+    }
+    w->plan->kernels->load(chain->dtype, row, reals, columns);
+}
+
+static uc_rows load_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
     const uc_rows rows = rows_of(w, 0, count);
-    const size_t bytes = uc_dtype_bytes(chain->dtype), row_bytes = rows.columns * bytes,
-                 channel_bytes = uc_extent_positions(&chain->in) * bytes;
     for (size_t c = 0; c < rows.channels; c++)
-        for (size_t r = 0; r < count; r++) {
-            const char *row =
-                (const char *)w->input + element_offset(w, &chain->in, c, depth, height + r * step);
-            if (c + AHEAD < rows.channels)
-                prefetch_row(row + AHEAD * channel_bytes, row_bytes);
-            kernels->load(chain->dtype, row,
-                          (char *)rows.reals +
-                              (c * rows.lanes + r * rows.pitch) * kernels->real_bytes,
-                          rows.columns);
-        }
+        for (size_t r = 0; r < count; r++)
+            load_row(w, c, depth, height + r * step, rows.columns,
+                     (char *)rows.reals +
+                         (c * rows.lanes + r * rows.pitch) * w->plan->kernels->real_bytes);
     return rows;
 }
 
@@ -239,8 +267,7 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
     const size_t *window = stage->window;
     const size_t step = uc_plan_step(&plan->chain, stages - 1);
     const size_t depth_step = step == 1 ? 1 : w->axis[0].stride;
-    const bool borrow =
-        stages == 1 && uc_dtype_bytes(plan->chain.dtype) == plan->kernels->real_bytes;
+    const bool borrow = stages == 1 && can_borrow(w);
     uc_rows merged = count == w->pass->rows_made[stages]
                          ? w->pass->merged[stages]
                          : uc_plan_merged(plan, w->pass, stages, count);
@@ -357,7 +384,7 @@ static void split_row(const walk *w, size_t depth_index, size_t row_index) {
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     const size_t depth = (size_t)w->source[0].begin + depth_index,
                  height = (size_t)w->source[1].begin + row_index;
-    const bool borrow = plan->chain.conv_stage == 0 && uc_dtype_bytes(plan->chain.dtype) == bytes;
+    const bool borrow = plan->chain.conv_stage == 0 && can_borrow(w);
     const uc_rows made = borrow ? borrow_rows(w, depth, height, 1, 1)
                                 : make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
     const uc_toom *width = plan->transforms[0].dim[2];
@@ -390,9 +417,6 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
 
     /* With no op before the convolution, rows are loaded where they belong. */
     const bool direct = plan->chain.conv_stage == 0;
-    const size_t element_bytes = uc_dtype_bytes(plan->chain.dtype),
-                 row_bytes = columns * element_bytes,
-                 channel_bytes = uc_extent_positions(&plan->chain.in) * element_bytes;
     uc_rows made = {0};
     if (!zeros && !direct)
         made = make_rows(w, plan->chain.conv_stage, depth, height, 1, 1);
@@ -406,13 +430,9 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
         }
         memset(row, 0, pass->lead * bytes);
         row += pass->lead * bytes;
-        if (direct) {
-            const char *from =
-                (const char *)w->input + element_offset(w, &plan->chain.in, c, depth, height);
-            if (c + AHEAD < conv->in.channels)
-                prefetch_row(from + AHEAD * channel_bytes, row_bytes);
-            plan->kernels->load(plan->chain.dtype, from, row, columns);
-        } else
+        if (direct)
+            load_row(w, c, depth, height, columns, row);
+        else
             memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);
         memset(row + columns * bytes, 0, (pass->pitch - pass->lead - columns) * bytes);
     }
@@ -484,6 +504,24 @@ static size_t count_depth_runs(const walk *w) {
            (fewer ? (w->pass->step - more) * ((fewer - 1) / w->pass->rows + 1) : 0);
 }
 
+/* Stores rows whose elements go apart, one by one. */
+static void store_turned(const walk *w, const uc_rows *rows, const char *scales, char *to) {
+    const uc_plan *plan = w->plan;
+    const size_t bytes = uc_dtype_bytes(plan->chain.dtype), real_bytes = plan->kernels->real_bytes;
+    uc_rows row = *rows;
+    row.channels = row.rows = 1;
+    for (size_t c = 0; c < rows->channels; c++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            row.reals = (char *)rows->reals + (c * rows->lanes + r * rows->pitch) * real_bytes;
+            plan->kernels->store(plan->chain.dtype, &row, scales ? scales + c * real_bytes : NULL,
+                                 turned_row(w), 0, 0, false);
+            uc_turn_scatter(to + (c * uc_extent_positions(&plan->chain.out) +
+                                  r * w->pass->step * plan->out_step[1]) *
+                                     bytes,
+                            plan->out_step[2], turned_row(w), rows->columns, bytes);
+        }
+}
+
 /* scales: what each channel is multiplied by first, or NULL. */
 static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows,
                        const void *scales) {
@@ -491,10 +529,13 @@ static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows,
     const uc_extent *out = &plan->chain.out;
     uc_rows there = *rows;
     there.rows = run->count;
-    plan->kernels->store(plan->chain.dtype, &there, scales,
-                         (char *)w->output +
-                             element_offset(w, out, w->first_channel, run->depth, run->height),
-                         uc_extent_positions(out), w->pass->step * out->size[2], plan->streams);
+    char *to = (char *)w->output +
+               row_offset(w, out, plan->out_step, w->first_channel, run->depth, run->height);
+    if (is_turned(w))
+        store_turned(w, &there, scales, to);
+    else
+        plan->kernels->store(plan->chain.dtype, &there, scales, to, uc_extent_positions(out),
+                             w->pass->step * plan->out_step[1], plan->streams);
 }
 
 static char *kept_rows(const walk *w, size_t number) {

@@ -247,6 +247,16 @@ static void run_trial(const struct problem *problem, uint64_t seed, enum family 
     uc_chain_destroy(trial.chain);
 }
 
+/* The plan says that it swaps dimensions. */
+static void check_turned(const struct problem *problem, const char *text) {
+    uc_chain *chain = run_parse(problem);
+    struct data data = data_new(problem, GUARD_ALIGNED);
+    data_fill(&data, problem, 1, FAMILY_NORMAL);
+    CHECK(chain && run_says(chain, &data, "turned:"), "'%s' is not turned", text);
+    data_free(&data);
+    uc_chain_destroy(chain);
+}
+
 /* Cases that chance would need long to find: a softmax over space whose tiles differ in their
  * maximum, begin with NaN, or hold -inf alone; and each way to cut space into tiles. */
 static const struct {
@@ -276,12 +286,37 @@ static const struct {
      FAMILY_NORMAL}, /* enough work for Winograd, but not one item alone */
 };
 
+/* Narrow spaces, whose height or depth lies along the lanes. */
+static const struct {
+    const char *text;
+    enum family family;
+} narrow[] = {
+    {"f32 2x16x60x1, conv_transpose 12 kernel 4 stride 2 padding 1 bias, gelu", FAMILY_NORMAL},
+    {"f32 1x16x60x1, conv_transpose 12 kernel 4x3 stride 2x1 padding 1 bias", FAMILY_NON_FINITE},
+    {"f16 1x8x40x9x2, avgpool 2x1x1, conv_transpose 16 kernel 3x2x3 stride 2x1x2 padding 1x0x1, "
+     "layernorm_channel 1e-5, avgpool 3x1x1",
+     FAMILY_NORMAL},
+    {"bf16 1x8x3x50x1, conv_transpose 16 kernel 3x5x2 stride 1x3x1 padding 0x2x0, "
+     "softmax_channel, maxpool 1x2x2",
+     FAMILY_UNIFORM},
+    {"f64 2x48x140x1, conv_transpose 24 kernel 4 stride 2 padding 1, softmax_space, mul scale",
+     FAMILY_LARGE},
+    {"f32 1x24x90x1, conv_transpose 24 kernel 3, softmax_space, layernorm_channel 1e-5, "
+     "softmax_space",
+     FAMILY_NORMAL},
+    {"f32 1x48x100x2, conv_transpose 40 kernel 3 padding 1, add shift", FAMILY_INTEGER},
+};
+
 static void run_directed(void) {
-    for (size_t i = 0; i < sizeof directed / sizeof *directed; i++) {
-        struct problem problem;
+    struct problem problem;
+    for (size_t i = 0; i < sizeof directed / sizeof *directed; i++)
         if (CHECK(problem_parse(directed[i].text, &problem), "'%s'", directed[i].text))
             run_trial(&problem, i, directed[i].family);
-    }
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (CHECK(problem_parse(narrow[i].text, &problem), "'%s'", narrow[i].text)) {
+            run_trial(&problem, i, narrow[i].family);
+            check_turned(&problem, narrow[i].text);
+        }
 }
 
 static void run_campaign(size_t count, uint64_t seed) {

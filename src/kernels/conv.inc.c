@@ -192,8 +192,8 @@ BLOCK(8, 2)
             NAME(conv##name##1x8)                                                                  \
         }                                                                                          \
     }
-static NAME(conv_block_function) *const NAME(conv_blocks)[3][5][PANEL] = {BLOCKS(_few_), BLOCKS(_),
-                                                                          BLOCKS(_long_)};
+static NAME(conv_block_function) *const
+    NAME(conv_blocks)[3][5][PANEL] = {BLOCKS(_few_), BLOCKS(_), BLOCKS(_long_)};
 #undef BLOCKS
 #undef PANELS
 #undef SMALL_PANELS
