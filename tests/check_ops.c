@@ -658,7 +658,7 @@ static bool about(const uc_kernels *kernels, long double expected, long double g
  * are related to; and scales are what finish() multiplies by. */
 static void check_bounded(const uc_kernels *kernels, struct rng *rng, uc_op op,
                           enum values values) {
-    static const double bounds[][2] = {{0, 1}, {-1.5, 2}, {-70, 9}, {3, 3}, {5, -5}};
+    static const double bounds[][2] = {{0, 1}, {-2.25, -1.5}, {-1.5, 2}, {-70, 9}, {3, 3}, {5, -5}};
     const uint64_t seed = rng->state;
     const double *range = bounds[rng_below(rng, sizeof bounds / sizeof *bounds)];
     const uc_stage stage = {.op = op}, clamp = {.op = UC_OP_clamp, .number = {range[0], range[1]}};

@@ -1,7 +1,7 @@
 /* exp, GELU and sigmoid on vectors.
  * Included by kernels.inc.c; called by the ops. Coefficients are minimax fits of the relative
- * error: the exponential on [-ln 2 / 2, ln 2 / 2], Phi(-a) * exp(a^2 / 2) in t = (a - k) / (a + k)
- * from 0 to past the end of the type, and Phi(-a)^(1/4) on [0, 3.5]. */
+ * error: the exponential on [-ln 2 / 2, ln 2 / 2] and [-1, 0], Phi(-a) * exp(a^2 / 2) in t = (a -
+ * k) / (a + k) from 0 to past the end of the type, and Phi(-a)^(1/4) on [0, 3.5]. */
 
 #if REAL_IS_DOUBLE
 #define MANTISSA_BITS 52
@@ -27,6 +27,14 @@ static const double NAME(exp_coefficients)[] = {
     2.7557623105475205444e-6,
     2.7632367970425102655e-7,
     2.499425709266684349e-8,
+};
+#define NARROW_DEGREE 12
+static const double NAME(narrow_coefficients)[] = {
+    0.60653065971263342231,    0.60653065971263335511,    0.30326532985631708384,
+    0.10108844328544680472,    0.025272110821342561586,   0.0050544221640135855153,
+    0.00084240369433122596906, 0.00012034338846585500396, 0.000015042921006593112956,
+    1.671411574703405649e-6,   1.6715026972347138955e-7,  1.527349640556931906e-8,
+    1.260598215731099021e-9,
 };
 static const double NAME(tail_coefficients)[] = {
     0.076919304975006295913,    -0.14345755526401197375,     0.11606881188600329394,
@@ -68,6 +76,12 @@ static const float NAME(exp_coefficients)[] = {
     0.041668228679853750789f,
     0.0083748570487936426061f,
     0.0013836794166131717975f,
+};
+#define NARROW_DEGREE 6
+static const float NAME(narrow_coefficients)[] = {
+    0.60653066589366369015f,    0.60653085088132344645f,  0.30326490089091993847f,
+    0.10108207859845269406f,    0.025276188379058301373f, 0.0051064862874823750322f,
+    0.00083584593496927764304f,
 };
 static const float NAME(tail_coefficients)[] = {
     0.12151394748982385956f,     -0.20640262069906971092f,    0.12322504339072838126f,
@@ -121,6 +135,11 @@ INLINE vec NAME(exp)(vec x) {
     /* Times 2^n in two steps, so that subnormal results come out right: up to where all are normal,
      * by the exponent's bits, and down again. (Garbage between rows may be above 0, and wraps.) */
     return (vec)((uvec)power + ((uvec)shifted << MANTISSA_BITS)) * EXP_DOWN;
+}
+
+/* The same for -1 <= x <= 0: one polynomial, in half the time. */
+INLINE vec NAME(exp_narrow)(vec x) {
+    return NAME(polynomial_by_halves)(x + (REAL)0.5, NAME(narrow_coefficients), NARROW_DEGREE);
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */

@@ -390,17 +390,22 @@ INLINE void NAME(add_term)(NAME(long_sum) * s, vec x) {
     s->total = (vec){0};
 }
 
-/* exp(value - largest), of values clamped to bounds if there are any. */
-INLINE vec NAME(exponential)(vec x, REAL largest, const double *bounds) {
-    if (bounds)
-        x = lesser(splat((REAL)bounds[1]), greater(splat((REAL)bounds[0]), x));
-    return NAME(exp)(x - largest);
+/* What a channel's values lie between, if that is known: then they are clamped to it first. */
+typedef struct NAME(range) {
+    bool known, narrow; /* narrow: no wider than 1 */
+    REAL least, largest;
+} NAME(range);
+
+/* exp(value - largest). What is known of the range is a constant where this is expanded. */
+INLINE vec NAME(exponential)(vec x, const NAME(range) range) {
+    if (range.known)
+        x = lesser(splat(range.largest), greater(splat(range.least), x));
+    x -= range.largest;
+    return range.narrow ? NAME(exp_narrow)(x) : NAME(exp)(x);
 }
 
-/* Turns a channel's values into exponentials and returns their sum. Whether there are bounds is
- * known where this is expanded. */
-INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, REAL largest,
-                                 const double *bounds) {
+/* Turns a channel's values into exponentials and returns their sum. */
+INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, const NAME(range) range) {
     REAL mask[2 * LANES]; /* from lane n on: the last n lanes count */
     store_vector(mask, (vec){0});
     store_vector(mask + LANES, splat(1));
@@ -415,19 +420,19 @@ INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, REAL larges
                 REAL *end = row + columns - LANES;
                 const vec last = load_vector(end);
                 for (; i + LANES <= columns; i += LANES) {
-                    const vec x = NAME(exponential)(load_vector(row + i), largest, bounds);
+                    const vec x = NAME(exponential)(load_vector(row + i), range);
                     store_vector(row + i, x);
                     NAME(add_term)(&sum, x);
                 }
                 if (i < columns) {
-                    const vec x = NAME(exponential)(last, largest, bounds);
+                    const vec x = NAME(exponential)(last, range);
                     store_vector(end, x);
                     NAME(add_term)(&sum, x * load_vector(mask + columns - i));
                 }
                 continue;
             }
             for (; i < columns; i++) {
-                const vec x = NAME(exponential)(splat(row[i]), largest, bounds);
+                const vec x = NAME(exponential)(splat(row[i]), range);
                 row[i] = x[0];
                 sum.sum += x[0];
             }
@@ -440,9 +445,14 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bound
     const uc_rows joined = NAME(joined)(rows);
     for (size_t c = 0; c < rows->channels; c++) {
         REAL *channel = (REAL *)rows->reals + c * rows->lanes;
-        const REAL largest = bounds ? (REAL)bounds[1] : NAME(largest_of)(&joined, channel);
-        const double sum = bounds ? NAME(exponentials)(&joined, channel, largest, bounds)
-                                  : NAME(exponentials)(&joined, channel, largest, NULL);
+        const REAL least = bounds ? (REAL)bounds[0] : -INFINITY,
+                   largest = bounds ? (REAL)bounds[1] : NAME(largest_of)(&joined, channel);
+        const bool narrow = bounds && largest - least <= 1;
+        const double sum =
+            narrow ? NAME(exponentials)(&joined, channel, (NAME(range)){true, true, least, largest})
+            : bounds
+                ? NAME(exponentials)(&joined, channel, (NAME(range)){true, false, least, largest})
+                : NAME(exponentials)(&joined, channel, (NAME(range)){false, false, least, largest});
         summaries[c] = (uc_summary){largest, sum};
         if (largest == -INFINITY) /* exponentials of nothing but -inf: 0 where others count */
             memset(channel, 0, rows->lanes * sizeof *channel);
