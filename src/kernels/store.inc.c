@@ -127,6 +127,10 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
             if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
                 for (size_t i = 0; i < rows->columns * bytes; i += 64)
                     __builtin_prefetch(to + 2 * channel_step * bytes + i, 1);
+            if (scales) /* rows that were kept come from afar */
+                for (size_t e = 0; e < rows->phases; e++)
+                    for (size_t i = 0; i < lanes; i += 64 / sizeof(REAL))
+                        __builtin_prefetch(row.from + rows->lanes + e * rows->phase_step + i);
             NAME(zip)(&row, (NAME(place)){to, form, stream});
         }
 #if defined(__x86_64__)
