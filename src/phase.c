@@ -16,14 +16,23 @@ uc_axis uc_axis_of(const uc_stage *conv, size_t dimension) {
                      .rest = kernel % stride};
 }
 
-uc_taps uc_axis_taps(const uc_axis *axis, size_t output) {
-    uc_taps taps = {.phase = (output + axis->padding) % axis->stride,
-                    .source = (output + axis->padding) / axis->stride};
+/* The taps of a phase that have an input. */
+static uc_taps find_taps(const uc_axis *axis, size_t phase, size_t source) {
+    uc_taps taps = {.phase = phase, .source = source};
     taps.first = taps.source >= axis->in ? taps.source - axis->in + 1 : 0;
     taps.end = smaller(uc_axis_phase_taps(axis, taps.phase), taps.source + 1);
     if (taps.first > taps.end)
         taps.first = taps.end;
     return taps;
+}
+
+uc_taps uc_axis_taps(const uc_axis *axis, size_t output) {
+    return find_taps(axis, (output + axis->padding) % axis->stride,
+                     (output + axis->padding) / axis->stride);
+}
+
+uc_taps uc_axis_next_taps(const uc_axis *axis, uc_taps taps) {
+    return find_taps(axis, taps.phase, taps.source + 1);
 }
 
 uc_span uc_axis_sources(const uc_axis *axis, uc_span outputs) {

@@ -28,6 +28,9 @@ typedef struct uc_taps {
 
 uc_taps uc_axis_taps(const uc_axis *axis, size_t output);
 
+/* Those of the next output of the same phase. */
+uc_taps uc_axis_next_taps(const uc_axis *axis, uc_taps taps);
+
 /* How many phases have taps: those from kernel on have none. */
 static inline size_t uc_axis_phases(const uc_axis *axis) {
     return axis->stride < axis->kernel ? axis->stride : axis->kernel;

@@ -179,47 +179,49 @@ static bool by_amx(const walk *w, const uc_taps *d, const uc_taps *h, size_t row
     return true;
 }
 
-/* The convolution, direct or by AMX: one run of lanes for each phase along the width. It has one
- * row, or several that run on into each other in the slab. */
-static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t depth, size_t height) {
+/* The convolution, direct or by AMX: for each phase along the width one call for rows that have the
+ * same taps, or that run on into each other in the slab. first: of the rows. */
+static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h,
+                     size_t first, size_t count) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const size_t bytes = plan->kernels->real_bytes;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
-    const uc_taps d = uc_axis_taps(&w->axis[0], depth), h = uc_axis_taps(&w->axis[1], height);
-    const bool several = pass->conv_rows > 1, amx = by_amx(w, &d, &h, rows->rows);
+    const bool several = pass->conv_rows > 1, amx = by_amx(w, d, h, rows->rows);
     /* Where rows run on there are zeros for the missing ones above and below. */
     uc_conv_run run; /* all of it is set; to clear it first would take as long */
     run.x_depth = amx ? pass->pair_depth_step : pass->depth_step;
     run.x_row = amx ? pass->pair_row_step : pass->row_step;
     run.x_channel = pass->channel_step;
     run.bias = amx ? plan->amx.bias : plan->bias;
-    run.first[0] = d.first;
-    run.first[1] = several ? 0 : h.first;
+    run.first[0] = d->first;
+    run.first[1] = several ? 0 : h->first;
     run.in_channels = conv->in.channels;
     run.out_channels = conv->out.channels;
     run.first_panel = w->first_panel;
     run.panels = w->panels;
     run.y_channel = rows->lanes;
+    run.y_row = rows->pitch;
+    run.rows = count;
     run.in_columns = w->axis[2].in;
-    run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h.phase) : h.end;
+    run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h->phase) : h->end;
     /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
-    const ptrdiff_t origin = ((ptrdiff_t)d.source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
-                             ((ptrdiff_t)h.source - w->source[1].begin) * (ptrdiff_t)run.x_row +
+    const ptrdiff_t origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
+                             ((ptrdiff_t)h->source - w->source[1].begin) * (ptrdiff_t)run.x_row +
                              (ptrdiff_t)pass->lead;
     uc_taps width = uc_axis_taps(&w->axis[2], 0);
     const size_t lanes = (rows->columns - 1) / rows->phases + 1;
     const size_t last = (rows->columns - 1) % rows->phases; /* phases behind it have a lane less */
     for (size_t e = 0; e < rows->phases; e++) {
-        const size_t phase[UC_SPACE] = {d.phase, h.phase, width.phase};
+        const size_t phase[UC_SPACE] = {d->phase, h->phase, width.phase};
         for (size_t i = 0; i < UC_SPACE; i++)
             run.taps[i] = uc_axis_phase_taps(&w->axis[i], phase[i]);
-        run.end[0] = run.taps[2] ? d.end : d.first; /* no taps: nothing but the bias */
+        run.end[0] = run.taps[2] ? d->end : d->first; /* no taps: nothing but the bias */
         run.source = width.source;
         run.weights =
             (const char *)plan->weights + uc_pack_phase_offset(conv, w->axis, phase) * bytes;
         run.x = (const char *)slab_of(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
-        run.y = (char *)rows->reals + (e * rows->phase_step + row * rows->pitch) * bytes;
+        run.y = (char *)rows->reals + (e * rows->phase_step + first * rows->pitch) * bytes;
         run.lanes = (several ? (rows->rows - 1) * rows->pitch : 0) + lanes - (e > last);
         if (amx) {
             run.weights = uc_amx_phase(&plan->amx, conv, w->axis, phase);
@@ -237,11 +239,26 @@ static void fill_run(const walk *w, const uc_rows *rows, size_t row, size_t dept
     }
 }
 
-static uc_rows fill_rows(const walk *w, size_t depth, size_t height, size_t step, size_t count) {
+/* Rows height, height + stride, ... of one depth. */
+static uc_rows fill_rows(const walk *w, size_t depth, size_t height, size_t count) {
     const uc_rows rows = rows_of(w, w->plan->chain.conv_stage + 1, count);
-    /* A row's last vector may reach into the next one, which is filled after it. */
-    for (size_t r = 0; r < (w->pass->conv_rows > 1 ? 1 : count); r++)
-        fill_run(w, &rows, r, depth, height + r * step);
+    const uc_taps d = uc_axis_taps(&w->axis[0], depth);
+    uc_taps h = uc_axis_taps(&w->axis[1], height);
+    if (w->pass->conv_rows > 1) {
+        fill_run(w, &rows, &d, &h, 0, 1);
+        return rows;
+    }
+    /* AMX looks at the inputs of every row. */
+    const size_t most = w->plan->amx.kernels ? 1 : count;
+    for (size_t first = 0, some; first < count; first += some) {
+        uc_taps next = uc_axis_next_taps(&w->axis[1], h);
+        for (some = 1;
+             some < most && first + some < count && next.first == h.first && next.end == h.end;
+             some++)
+            next = uc_axis_next_taps(&w->axis[1], next);
+        fill_run(w, &rows, &d, &h, first, some);
+        h = next;
+    }
     return rows;
 }
 
@@ -366,7 +383,7 @@ static uc_rows make_rows(const walk *w, size_t stages, size_t depth, size_t heig
     if (!made)
         rows = load_rows(w, depth, height, step, count);
     else if (made == chain->conv_stage + 1)
-        rows = fill_rows(w, depth, height, step, count);
+        rows = fill_rows(w, depth, height, count);
     else
         rows = pool_rows(w, made, depth, height, count);
     if (made < stages)

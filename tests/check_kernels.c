@@ -182,16 +182,18 @@ static void draw_run(struct conv_case *c, struct rng *rng, size_t out_channels, 
         uc_panel_begin(out_channels, panels, run->first_panel + run->panels) - c->first_channel;
 
     c->width = table_round_up(c->kernels, lanes);
+    run->rows = 1 + rng_below(rng, 3) * rng_below(rng, 2);
     const size_t pitch = c->width + run->taps[2] - 1 + rng_below(rng, 3);
     if (rng_below(rng, 2)) {
         run->x_channel = pitch;
         run->x_row = run->in_channels * pitch;
     } else {
         run->x_row = pitch;
-        run->x_channel = run->taps[1] * pitch;
+        run->x_channel = (run->taps[1] + run->rows - 1) * pitch;
     }
-    run->x_depth = run->taps[1] * run->in_channels * pitch;
-    run->y_channel = c->width + rng_below(rng, 2) * rng_below(rng, 20);
+    run->x_depth = (run->taps[1] + run->rows - 1) * run->in_channels * pitch;
+    run->y_row = c->width + rng_below(rng, 2) * rng_below(rng, 9);
+    run->y_channel = run->rows * run->y_row + rng_below(rng, 2) * rng_below(rng, 20);
     /* For the exact form: some columns at either side don't exist. */
     run->source = rng_below(rng, run->taps[2] + 2);
     const size_t reached = run->source + lanes;
@@ -211,8 +213,9 @@ static bool column_exists(const struct conv_case *c, size_t j, size_t t) {
     return !c->exact || (source >= t && source - t < c->run.in_columns);
 }
 
-static size_t input_at(const uc_conv_run *run, size_t td, size_t th, size_t ci) {
-    return origin_of(run) + ci * run->x_channel - td * run->x_depth - th * run->x_row;
+static size_t input_at(const uc_conv_run *run, size_t row, size_t td, size_t th, size_t ci) {
+    return origin_of(run) + ci * run->x_channel + row * run->x_row - td * run->x_depth -
+           th * run->x_row;
 }
 
 /* What the exact form must not touch is NaN. */
@@ -221,10 +224,11 @@ static void poison_input(struct conv_case *c) {
     for (size_t td = run->first[0]; td < run->end[0]; td++)
         for (size_t th = run->first[1]; th < run->end[1]; th++)
             for (size_t ci = 0; ci < run->in_channels; ci++)
-                for (size_t j = 0; j < run->lanes; j++)
+                for (size_t i = 0; i < run->rows * run->lanes; i++)
                     for (size_t t = 0; t < run->taps[2]; t++)
-                        if (!column_exists(c, j, t))
-                            real_set(c->kernels, c->x.data, input_at(run, td, th, ci) + j - t,
+                        if (!column_exists(c, i % run->lanes, t))
+                            real_set(c->kernels, c->x.data,
+                                     input_at(run, i / run->lanes, td, th, ci) + i % run->lanes - t,
                                      (double)NAN);
 }
 
@@ -236,11 +240,15 @@ static struct conv_case conv_case_new(const uc_kernels *kernels, struct rng *rng
     draw_run(&c, rng, out_channels, lanes);
     const double largest = table_largest(kernels) * 0x1p-20; /* sums stay finite */
     const size_t products = products_of(run);
-    c.x = reals_new(kernels, origin_of(run) + (run->in_channels - 1) * run->x_channel + c.width,
+    c.x = reals_new(kernels,
+                    origin_of(run) + (run->in_channels - 1) * run->x_channel +
+                        (run->rows - 1) * run->x_row + c.width,
                     random_guard(rng));
     c.weights = reals_new(kernels, products * out_channels, random_guard(rng));
     c.bias = reals_new(kernels, out_channels, random_guard(rng));
-    c.y = reals_new(kernels, (c.channels - 1) * run->y_channel + c.width, random_guard(rng));
+    c.y = reals_new(kernels,
+                    (c.channels - 1) * run->y_channel + (run->rows - 1) * run->y_row + c.width,
+                    random_guard(rng));
     reals_fill(kernels, &c.x, rng, values, largest);
     reals_fill(kernels, &c.bias, rng, values, largest);
     c.plain = check_alloc(products * out_channels * sizeof *c.plain);
@@ -269,7 +277,7 @@ static void conv_case_free(struct conv_case *c) {
 
 /* One output as kernels.h defines it. A sum of n products may lose n units of all of them together;
  * sums of integers are exact. */
-static struct expected conv_twin(const struct conv_case *c, size_t channel, size_t j,
+static struct expected conv_twin(const struct conv_case *c, size_t channel, size_t row, size_t j,
                                  enum values values) {
     const uc_conv_run *run = &c->run;
     const double *w = c->plain + channel * products_of(run);
@@ -282,7 +290,7 @@ static struct expected conv_twin(const struct conv_case *c, size_t channel, size
                     if (!column_exists(c, j, t))
                         continue;
                     const long double x =
-                        real_get(c->kernels, c->x.data, input_at(run, td, th, ci) + j - t);
+                        real_get(c->kernels, c->x.data, input_at(run, row, td, th, ci) + j - t);
                     const long double product =
                         x *
                         w[((td * run->taps[1] + th) * run->in_channels + ci) * run->taps[2] + t];
@@ -304,21 +312,25 @@ static void check_conv(const uc_kernels *kernels, struct rng *rng, size_t out_ch
     (exact ? kernels->conv_exact : kernels->conv)(run);
 
     size_t wrong = 0, outside = 0;
-    for (size_t k = 0; k < c.channels; k++) {
+    for (size_t i = 0; i < c.channels * run->rows; i++) {
+        const size_t k = i / run->rows, r = i % run->rows;
+        const size_t at = k * run->y_channel + r * run->y_row;
         for (size_t j = 0; j < run->lanes; j++)
-            wrong += !real_close(kernels, conv_twin(&c, c.first_channel + k, j, values),
-                                 real_get(kernels, c.y.data, k * run->y_channel + j));
-        const size_t gap = (k * run->y_channel + c.width) * kernels->real_bytes,
-                     next = (k + 1) * run->y_channel * kernels->real_bytes;
-        if (k + 1 < c.channels)
+            wrong += !real_close(kernels, conv_twin(&c, c.first_channel + k, r, j, values),
+                                 real_get(kernels, c.y.data, at + j));
+        const size_t gap = (at + c.width) * kernels->real_bytes,
+                     next = (r + 1 < run->rows ? at + run->y_row : (k + 1) * run->y_channel) *
+                            kernels->real_bytes;
+        if (i + 1 < c.channels * run->rows)
             outside += memcmp((char *)c.y.data + gap, (char *)before.data + gap, next - gap) != 0;
     }
-    char *label = check_text("%s: %s, %zu to %zu channels, taps %zux%zux%zu, %zu lanes, panels "
-                             "%zu+%zu, state %llu",
-                             kernels->name, exact ? "conv_exact" : "conv", run->in_channels,
-                             run->out_channels, run->taps[0], run->taps[1], run->taps[2],
-                             run->lanes, run->first_panel, run->panels, (unsigned long long)seed);
-    CHECK(wrong == 0, "%s: %zu of %zu wrong", label, wrong, c.channels * run->lanes);
+    char *label =
+        check_text("%s: %s, %zu to %zu channels, taps %zux%zux%zu, %zu rows of %zu lanes, "
+                   "panels %zu+%zu, state %llu",
+                   kernels->name, exact ? "conv_exact" : "conv", run->in_channels,
+                   run->out_channels, run->taps[0], run->taps[1], run->taps[2], run->rows,
+                   run->lanes, run->first_panel, run->panels, (unsigned long long)seed);
+    CHECK(wrong == 0, "%s: %zu of %zu wrong", label, wrong, c.channels * run->rows * run->lanes);
     CHECK(outside == 0 && buffer_intact(&c.y), "%s: written outside", label);
     CHECK(buffer_intact(&c.x) && buffer_intact(&c.weights) && buffer_intact(&c.bias),
           "%s: an input changed", label);

@@ -33,7 +33,7 @@ static inline void uc_amx_widen(uc_amx_range *range, uint32_t bits) {
 /* A uc_conv_run whose x and steps count pairs, whose bias has UC_AMX_TILE times the same real for
  * each channel, and whose weights are [taps][slice][part][out channel][pair]. Pairs of input
  * channels are cut into slices of at most UC_AMX_TILE pairs and of one size. With two parts three
- * products are added up: all but that of the low parts. */
+ * products are added up: all but that of the low parts. It has one row. */
 typedef struct uc_amx_run {
     const uc_conv_run *run;
     size_t parts, x_part; /* x_part: from the pairs of one part to those of the next */

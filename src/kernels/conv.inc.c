@@ -216,29 +216,30 @@ static void NAME(conv)(const uc_conv_run *run) {
     uc_products list;
     if (length == FEW)
         NAME(list_products)(run, &list);
-    for (size_t j = 0; j < run->lanes;) {
-        const size_t left = (run->lanes - j - 1) / LANES + 1;
-        const size_t vectors = eight && left >= 8    ? 8
-                               : left >= wide        ? wide
-                               : left == 3 && !three ? 2
-                                                     : left;
-        const REAL *x = (const REAL *)run->x + j;
-        const REAL *weights = (const REAL *)run->weights + begin * products;
-        const REAL *bias = (const REAL *)run->bias + begin;
-        REAL *y = (REAL *)run->y + j;
-        for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
-            const size_t size = smaller + (p < larger),
-                         each = size <= 3 || vectors < 2 ? vectors : 2;
-            NAME(conv_block_function) *const block =
-                NAME(conv_blocks)[length][each == 8 ? 4 : each - 1][size - 1];
-            for (size_t v = 0; v < vectors; v += each)
-                block(run, &list, x + v * LANES, weights, bias, y + v * LANES);
-            weights += size * products;
-            bias += size;
-            y += size * run->y_channel;
+    for (size_t r = 0; r < run->rows; r++)
+        for (size_t j = 0; j < run->lanes;) {
+            const size_t left = (run->lanes - j - 1) / LANES + 1;
+            const size_t vectors = eight && left >= 8    ? 8
+                                   : left >= wide        ? wide
+                                   : left == 3 && !three ? 2
+                                                         : left;
+            const REAL *x = (const REAL *)run->x + r * run->x_row + j;
+            const REAL *weights = (const REAL *)run->weights + begin * products;
+            const REAL *bias = (const REAL *)run->bias + begin;
+            REAL *y = (REAL *)run->y + r * run->y_row + j;
+            for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
+                const size_t size = smaller + (p < larger),
+                             each = size <= 3 || vectors < 2 ? vectors : 2;
+                NAME(conv_block_function) *const block =
+                    NAME(conv_blocks)[length][each == 8 ? 4 : each - 1][size - 1];
+                for (size_t v = 0; v < vectors; v += each)
+                    block(run, &list, x + v * LANES, weights, bias, y + v * LANES);
+                weights += size * products;
+                bias += size;
+                y += size * run->y_channel;
+            }
+            j += vectors * LANES;
         }
-        j += vectors * LANES;
-    }
 }
 
 /* One lane after the other, with the taps along the width that have an input. */
@@ -251,8 +252,8 @@ static void NAME(conv_exact)(const uc_conv_run *run) {
         const size_t begin = uc_panel_begin(run->out_channels, panels, p),
                      size = uc_panel_begin(run->out_channels, panels, p + 1) - begin;
         for (size_t c = begin; c < begin + size; c++)
-            for (size_t j = 0; j < run->lanes; j++) {
-                const size_t source = run->source + j;
+            for (size_t i = 0; i < run->rows * run->lanes; i++) {
+                const size_t r = i / run->lanes, j = i % run->lanes, source = run->source + j;
                 const size_t first = source >= run->in_columns ? source - run->in_columns + 1 : 0,
                              end = taps < source + 1 ? taps : source + 1;
                 REAL sum = ((const REAL *)run->bias)[c];
@@ -260,8 +261,9 @@ static void NAME(conv_exact)(const uc_conv_run *run) {
                     for (size_t th = run->first[1]; th < run->end[1]; th++)
                         for (size_t ci = 0; ci < in_channels; ci++)
                             for (size_t t = first; t < end; t++) {
-                                const REAL *x = (const REAL *)run->x + ci * run->x_channel + j -
-                                                td * run->x_depth - th * run->x_row - t;
+                                const REAL *x = (const REAL *)run->x + ci * run->x_channel + j +
+                                                r * run->x_row - td * run->x_depth -
+                                                th * run->x_row - t;
                                 const REAL *w =
                                     (const REAL *)run->weights + begin * products +
                                     (((td * run->taps[1] + th) * in_channels + ci) * taps + t) *
@@ -269,7 +271,7 @@ static void NAME(conv_exact)(const uc_conv_run *run) {
                                     c - begin;
                                 sum += *x * *w;
                             }
-                ((REAL *)run->y)[(c - base) * run->y_channel + j] = sum;
+                ((REAL *)run->y)[(c - base) * run->y_channel + r * run->y_row + j] = sum;
             }
     }
 }

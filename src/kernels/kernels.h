@@ -48,7 +48,8 @@ typedef struct uc_finish {
 
 /* The lanes of one phase of some rows, for a range of channels: for each channel c and lane j
  *     y[c][j] = bias[c] + sum over taps (td, th, tw) and ci of
- *               w[c][td][th][ci][tw] * x[ci * x_channel - td * x_depth - th * x_row - tw + j] */
+ *               w[c][td][th][ci][tw] * x[ci * x_channel - td * x_depth - th * x_row - tw + j]
+ * and the same for rows - 1 more that have the same taps: x lies x_row further, y y_row. */
 typedef struct uc_conv_run {
     const void *x;
     size_t x_depth, x_row, x_channel;
@@ -58,7 +59,7 @@ typedef struct uc_conv_run {
     size_t in_channels, out_channels;
     size_t first_panel, panels; /* the range */
     void *y;
-    size_t y_channel, lanes; /* lanes are rounded up to whole vectors */
+    size_t y_channel, y_row, rows, lanes; /* lanes are rounded up to whole vectors */
     size_t source,
         in_columns; /* exact: the column that tap 0 of lane 0 reads, and how many exist */
 } uc_conv_run;
