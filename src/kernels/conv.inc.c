@@ -66,7 +66,9 @@ INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const s
                 NAME(step)(rows, vectors, false, x - t, w, sum);
 }
 
-/* Lists the products of a short sum. */
+/* Lists the products of a short sum, where at least so many blocks have it. */
+#define LIST_BLOCKS 4
+
 static void NAME(list_products)(const uc_conv_run *run, uc_products *list) {
     const size_t in_channels = run->in_channels, taps = run->taps[2];
     size_t count = 0;
@@ -210,11 +212,12 @@ static void NAME(conv)(const uc_conv_run *run) {
     /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
     const size_t wide = smaller <= 3 ? 4 : 2;
     const bool three = smaller + (larger > 0) <= 3, eight = run->out_channels == 1;
-    const uc_length length = products <= UC_FEW_PRODUCTS     ? FEW
-                             : products <= UC_CHAIN_PRODUCTS ? SOME
-                                                             : MANY;
+    /* A list pays if some blocks share it. */
+    const bool listed = products <= UC_FEW_PRODUCTS &&
+                        run->rows * run->panels * run->lanes >= LIST_BLOCKS * wide * LANES;
+    const uc_length length = listed ? FEW : products <= UC_CHAIN_PRODUCTS ? SOME : MANY;
     uc_products list;
-    if (length == FEW)
+    if (listed)
         NAME(list_products)(run, &list);
     for (size_t r = 0; r < run->rows; r++)
         for (size_t j = 0; j < run->lanes;) {

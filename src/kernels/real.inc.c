@@ -48,6 +48,7 @@
 #undef TWO_LANES_OF_3
 #undef ALL_LANES_OF_3
 #undef LANES_OF_3
+#undef LIST_BLOCKS
 #undef NARROW_DEGREE
 #undef THIRD_OF_TWO
 #undef THIRD_OF_ALL
