@@ -147,16 +147,15 @@ static void place(const uc_amx *amx, const uc_stage *conv, const float *from, uc
 static void place_phase(const uc_amx *amx, const uc_kernels *kernels, const uc_stage *conv,
                         const uc_axis axis[UC_SPACE], const size_t phase[UC_SPACE],
                         const float *weights) {
-    const size_t in_channels = conv->in.channels, out_channels = conv->out.channels;
-    const size_t panels = uc_panel_count(out_channels, kernels->panel);
+    const size_t in_channels = conv->in.channels;
+    const uc_panels cut = uc_panels_of(conv->out.channels, kernels->panel);
     const size_t width = uc_axis_phase_taps(&axis[2], phase[2]),
                  planes = uc_axis_phase_taps(&axis[0], phase[0]) *
                           uc_axis_phase_taps(&axis[1], phase[1]);
     const float *from = weights + uc_pack_phase_offset(conv, axis, phase);
     uc_pair *to = amx->weights + taps_before(conv, axis, phase) * tap_pairs(amx, conv);
-    for (size_t p = 0; p < panels; p++) {
-        const size_t begin = uc_panel_begin(out_channels, panels, p),
-                     size = uc_panel_begin(out_channels, panels, p + 1) - begin;
+    for (size_t p = 0; p < cut.count; p++) {
+        const size_t begin = uc_panel_begin(cut, p), size = uc_panel_size(cut, p);
         for (size_t plane = 0; plane < planes; plane++)
             for (size_t ci = 0; ci < in_channels; ci++)
                 for (size_t tw = 0; tw < width; tw++, from += size)

@@ -68,7 +68,7 @@ double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double fl
     double row;
     const size_t rows = uc_direct_rows(kernels, conv, space[1], lanes, pitch, &row);
     const double runs = (double)space[0] * (double)space[1] / (double)rows * (double)axis.stride;
-    const size_t panels = uc_panel_count(conv->out.channels, kernels->panel),
+    const size_t panels = uc_panels_of(conv->out.channels, kernels->panel).count,
                  vectors = ((rows - 1) * pitch + lanes - 1) / vector + 1;
     /* Few channels load an input for few multiply-adds. */
     static const double few_of[] = {2, 1.3, 1.1};

@@ -44,16 +44,15 @@ static void place_phase(const channel_walk *walk, const size_t phase[UC_SPACE]) 
     const size_t bytes = pack->kernels->real_bytes, out_channels = pack->conv->out.channels,
                  in_channels = pack->conv->in.channels;
     const size_t kernel_taps = axis[0].kernel * axis[1].kernel * axis[2].kernel;
-    const size_t panels = uc_panel_count(out_channels, pack->kernels->panel);
+    const uc_panels cut = uc_panels_of(out_channels, pack->kernels->panel);
     size_t taps[UC_SPACE];
     for (size_t i = 0; i < UC_SPACE; i++)
         taps[i] = uc_axis_phase_taps(&axis[i], phase[i]);
     const size_t products = taps[0] * taps[1] * taps[2] * in_channels;
     char *weights = (char *)pack->weights + uc_pack_phase_offset(pack->conv, axis, phase) * bytes;
 
-    for (size_t p = 0; p < panels; p++) {
-        const size_t begin = uc_panel_begin(out_channels, panels, p),
-                     size = uc_panel_begin(out_channels, panels, p + 1) - begin;
+    for (size_t p = 0; p < cut.count; p++) {
+        const size_t begin = uc_panel_begin(cut, p), size = uc_panel_size(cut, p);
         for (size_t td = 0; td < taps[0]; td++)
             for (size_t th = 0; th < taps[1]; th++)
                 for (size_t tw = 0; tw < taps[2]; tw++) {
@@ -135,7 +134,7 @@ static void place_channel(const channel_walk *walk) {
 uc_status uc_pack_run(const uc_pack *pack) {
     const uc_kernels *kernels = pack->kernels;
     const size_t out_channels = pack->conv->out.channels, in_channels = pack->conv->in.channels,
-                 panels = uc_panel_count(out_channels, kernels->panel), threads = pack->threads;
+                 panels = uc_panels_of(out_channels, kernels->panel).count, threads = pack->threads;
     channel_walk walk = {.pack = pack};
     size_t taps = 1;
     for (size_t i = 0; i < UC_SPACE; i++) {

@@ -248,6 +248,8 @@ static void plan_slab(const uc_plan *plan, uc_pass *pass) {
     /* The zeros between two rows serve the end of one and the begin of the next. */
     const size_t pitch = axis.in + (lead > tail ? lead : tail);
 
+    pass->lanes = lanes;
+    pass->whole_phases = (columns - 1) % axis.stride + 1;
     pass->lead = lead;
     pass->pitch = pitch > lanes ? pitch : lanes;
     pass->conv_rows = choose_conv_rows(plan, pass, lanes);
@@ -416,7 +418,7 @@ static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
 static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const size_t panel = plan->kernels->panel, bytes = plan->kernels->real_bytes;
-    const size_t panels = uc_panel_count(chain->stage[chain->conv_stage].out.channels, panel);
+    const size_t panels = plan->panels.count;
     pass->block_panels = panels;
     if (pass->stages == chain->stage_count)
         return;
@@ -729,6 +731,7 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
     uc_status status = uc_cpu_kernels(options->isa, chain->dtype, &plan->kernels);
     if (status != UC_OK)
         return status;
+    plan->panels = uc_panels_of(chain->stage[chain->conv_stage].out.channels, plan->kernels->panel);
     plan_turn(plan);
     const size_t kernel = chain->stage[chain->conv_stage].first_operand;
     const double largest = uc_pack_largest(plan->kernels, chain->dtype, operands[kernel],
@@ -755,7 +758,8 @@ uc_status uc_plan_create(const uc_chain *chain, const void *const operands[],
     uc_plan *made = uc_alloc(sizeof *made);
     if (!made)
         return UC_NO_MEMORY;
-    *made = (uc_plan){.chain = *chain, .threads = chosen.threads};
+    *made = (uc_plan){
+        .chain = *chain, .element_bytes = uc_dtype_bytes(chain->dtype), .threads = chosen.threads};
     if (!made->threads)
         made->threads = (size_t)omp_get_max_threads();
     if (uc_chain_flops(chain) < FLOPS_FOR_THREADS)

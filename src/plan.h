@@ -20,6 +20,8 @@ typedef struct uc_pass {
     size_t step, rows;        /* rows of a run: how far apart, how many at most */
     size_t runs;              /* of one batch item */
     size_t conv_rows;         /* rows of one run of the convolution, at most */
+    size_t lanes;             /* of a phase of such a row; behind the first `whole_phases` phases */
+    size_t whole_phases;      /* along the width they have one lane less */
 
     /* For what stages [0, s) make: columns of a row, rows of a call at most, and where it lies in a
      * thread's buffer; merged: what a pool has added up before it folds along the width. */
@@ -62,7 +64,9 @@ struct uc_plan {
     uc_chain chain; /* turned, where the width is not along the lanes */
     size_t turned;  /* the dimension that is: inside, it and the width are swapped */
     size_t in_step[UC_SPACE], out_step[UC_SPACE]; /* elements from one depth, ... to the next */
+    size_t element_bytes;
     const uc_kernels *kernels;
+    uc_panels panels; /* of the convolution's output channels */
     size_t threads;
 
     bool winograd;             /* the convolution is computed by blocks */

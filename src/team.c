@@ -32,7 +32,8 @@ bool uc_team_take(uc_member *m, size_t count, size_t *thing) {
         atomic_size_t *taken = &m->team->taken[m->step % 2];
         const size_t seen = atomic_load_explicit(taken, memory_order_relaxed),
                      left = seen < count ? count - seen : 0,
-                     some = left / (PART * m->team->threads), chunk = some ? some : 1;
+                     some = m->team->alone ? left : left / (PART * m->team->threads),
+                     chunk = some ? some : 1;
         m->next = atomic_fetch_add_explicit(taken, chunk, memory_order_relaxed);
         m->end = m->next + chunk < count ? m->next + chunk : count;
     }

@@ -18,6 +18,13 @@
 #include "team.h"
 #include "turn.h"
 
+/* How the rows of one depth go into runs, see count_runs(). */
+typedef struct run_classes {
+    size_t rows, longer;
+    size_t runs, runs_longer; /* of a class */
+    size_t all;
+} run_classes;
+
 /* One batch item and band of a pass, as every thread sees it. */
 typedef struct walk {
     const uc_plan *plan;
@@ -28,8 +35,10 @@ typedef struct walk {
     size_t item;
     uc_span band[2];            /* depths and heights of the pass's space */
     uc_reach source[2];         /* what the slab holds of them */
-    size_t depth_runs;          /* runs of one depth of the band */
+    run_classes classes;        /* of the runs of one depth of the band */
+    size_t depth_blocks;        /* or how many blocks it has */
     uc_axis axis[UC_SPACE];     /* of the convolution */
+    uc_taps first_column;       /* along its width */
     size_t first_panel, panels; /* the block of output channels */
     size_t first_channel, channels;
     char *kept;   /* where the rows of this run are kept, or NULL */
@@ -92,7 +101,7 @@ static size_t row_offset(const walk *w, const uc_extent *extent, const size_t st
                          size_t c, size_t depth, size_t height) {
     const size_t channel = w->item * extent->channels + c;
     return (channel * uc_extent_positions(extent) + depth * step[0] + height * step[1]) *
-           uc_dtype_bytes(w->plan->chain.dtype);
+           w->plan->element_bytes;
 }
 
 static const char *input_row(const walk *w, size_t c, size_t depth, size_t height) {
@@ -107,7 +116,7 @@ static bool is_turned(const walk *w) {
 
 /* Whether rows of the input can be read where they are. */
 static bool can_borrow(const walk *w) {
-    return !is_turned(w) && uc_dtype_bytes(w->plan->chain.dtype) == w->plan->kernels->real_bytes;
+    return !is_turned(w) && w->plan->element_bytes == w->plan->kernels->real_bytes;
 }
 
 /* A row of elements that are brought together before they are loaded, or stored before they go
@@ -140,7 +149,7 @@ static void prefetch_row(const char *row, size_t bytes) {
 static void load_row(const walk *w, size_t c, size_t depth, size_t height, size_t columns,
                      void *reals) {
     const uc_chain *chain = &w->plan->chain;
-    const size_t bytes = uc_dtype_bytes(chain->dtype);
+    const size_t bytes = w->plan->element_bytes;
     const char *row = input_row(w, c, depth, height);
     if (is_turned(w)) {
         uc_turn_gather(turned_row(w), row, w->plan->in_step[2], columns, bytes);
@@ -198,6 +207,7 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
     run.first[1] = several ? 0 : h->first;
     run.in_channels = conv->in.channels;
     run.out_channels = conv->out.channels;
+    run.cut = plan->panels;
     run.first_panel = w->first_panel;
     run.panels = w->panels;
     run.y_channel = rows->lanes;
@@ -209,9 +219,7 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
     const ptrdiff_t origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
                              ((ptrdiff_t)h->source - w->source[1].begin) * (ptrdiff_t)run.x_row +
                              (ptrdiff_t)pass->lead;
-    uc_taps width = uc_axis_taps(&w->axis[2], 0);
-    const size_t lanes = (rows->columns - 1) / rows->phases + 1;
-    const size_t last = (rows->columns - 1) % rows->phases; /* phases behind it have a lane less */
+    uc_taps width = w->first_column;
     for (size_t e = 0; e < rows->phases; e++) {
         const size_t phase[UC_SPACE] = {d->phase, h->phase, width.phase};
         for (size_t i = 0; i < UC_SPACE; i++)
@@ -222,7 +230,8 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
             (const char *)plan->weights + uc_pack_phase_offset(conv, w->axis, phase) * bytes;
         run.x = (const char *)slab_of(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
         run.y = (char *)rows->reals + (e * rows->phase_step + first * rows->pitch) * bytes;
-        run.lanes = (several ? (rows->rows - 1) * rows->pitch : 0) + lanes - (e > last);
+        run.lanes = (several ? (rows->rows - 1) * rows->pitch : 0) + pass->lanes -
+                    (e >= pass->whole_phases);
         if (amx) {
             run.weights = uc_amx_phase(&plan->amx, conv, w->axis, phase);
             run.x = pairs_of(w) + (origin + (ptrdiff_t)width.source);
@@ -359,8 +368,11 @@ static void finish_in_strips(const walk *w, size_t first, size_t stages, uc_rows
                              const uc_summary *measured, char *sums) {
     const uc_plan *plan = w->plan;
     const size_t group = 4 * plan->kernels->vector_lanes; /* that ops take at a time */
-    const size_t fit = STRIP_BYTES / plan->kernels->real_bytes / rows->channels / group * group;
-    const size_t lanes = fit ? fit : group;
+    size_t lanes = rows->lanes;
+    if (rows->channels * lanes * plan->kernels->real_bytes > STRIP_BYTES) {
+        lanes = STRIP_BYTES / plan->kernels->real_bytes / rows->channels / group * group;
+        lanes = lanes ? lanes : group;
+    }
     uc_rows strip = *rows;
     for (size_t begin = 0; begin < rows->lanes; begin += strip.width) {
         const size_t left = rows->lanes - begin;
@@ -495,36 +507,36 @@ typedef struct run_rows {
     size_t depth, height, count;
 } run_rows;
 
-/* The runs of a band are numbered depth by depth. Of a depth, rows a step apart share a run: first
- * those from the band's first row on, then those from the second, and so on. */
-static run_rows find_run(const walk *w, size_t number) {
-    const uc_pass *pass = w->pass;
-    const size_t step = pass->step, heights = w->band[1].count;
-    const size_t fewer = heights / step, more = heights % step; /* rows of a class, or one more */
-    const size_t runs_fewer = fewer ? (fewer - 1) / pass->rows + 1 : 0,
-                 runs_more = fewer / pass->rows + 1;
-    const size_t in_depth = number % w->depth_runs;
-    const bool longer = in_depth < more * runs_more;
-    const size_t index = longer ? in_depth : in_depth - more * runs_more;
-    const size_t runs = longer ? runs_more : runs_fewer;
-    const size_t offset = index / runs + (longer ? 0 : more), first = index % runs * pass->rows;
-    const size_t left = fewer + longer - first;
-    return (run_rows){w->band[0].begin + number / w->depth_runs,
-                      w->band[1].begin + offset + first * step,
-                      left < pass->rows ? left : pass->rows};
+/* How the rows of one depth of a band go into runs: rows a step apart share one. First those from
+ * the band's first row on, then those from the second, and so on: `longer` such classes of `rows`
+ * + 1 rows, then as many as are left of a step of `rows`. */
+static run_classes count_runs(const walk *w) {
+    const size_t heights = w->band[1].count, step = w->pass->step, most = w->pass->rows;
+    run_classes c = {.rows = heights / step, .longer = heights % step};
+    c.runs = c.rows ? (c.rows - 1) / most + 1 : 0;
+    c.runs_longer = c.rows / most + 1;
+    c.all = c.longer * c.runs_longer + (step - c.longer) * c.runs;
+    return c;
 }
 
-/* The runs of one depth of a band. */
-static size_t count_depth_runs(const walk *w) {
-    const size_t fewer = w->band[1].count / w->pass->step, more = w->band[1].count % w->pass->step;
-    return more * (fewer / w->pass->rows + 1) +
-           (fewer ? (w->pass->step - more) * ((fewer - 1) / w->pass->rows + 1) : 0);
+/* The runs of a band are numbered depth by depth. */
+static run_rows find_run(const walk *w, size_t number) {
+    const uc_pass *pass = w->pass;
+    const run_classes *c = &w->classes;
+    const size_t depth = number / c->all, in_depth = number % c->all;
+    const bool longer = in_depth < c->longer * c->runs_longer;
+    const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;
+    const size_t runs = longer ? c->runs_longer : c->runs;
+    const size_t class = index / runs + (longer ? 0 : c->longer), first = index % runs * pass->rows;
+    const size_t left = c->rows + longer - first;
+    return (run_rows){w->band[0].begin + depth, w->band[1].begin + class + first * pass->step,
+                      left < pass->rows ? left : pass->rows};
 }
 
 /* Stores rows whose elements go apart, one by one. */
 static void store_turned(const walk *w, const uc_rows *rows, const char *scales, char *to) {
     const uc_plan *plan = w->plan;
-    const size_t bytes = uc_dtype_bytes(plan->chain.dtype), real_bytes = plan->kernels->real_bytes;
+    const size_t bytes = plan->element_bytes, real_bytes = plan->kernels->real_bytes;
     uc_rows row = *rows;
     row.channels = row.rows = 1;
     for (size_t c = 0; c < rows->channels; c++)
@@ -653,8 +665,8 @@ static uc_block find_block(const walk *w, size_t number) {
         block.row = first_depth(w) * blocks->tiles[1] + number * blocks->tile_rows;
         end = (first_depth(w) + count_depths(w)) * blocks->tiles[1];
     } else {
-        const size_t depth = first_depth(w) + number / w->depth_runs,
-                     group = number % w->depth_runs + w->band[1].begin / pass->block[1];
+        const size_t depth = first_depth(w) + number / w->depth_blocks,
+                     group = number % w->depth_blocks + w->band[1].begin / pass->block[1];
         block.row = depth * blocks->tiles[1] + group * blocks->tile_rows;
         end = (depth + 1) * blocks->tiles[1];
     }
@@ -880,13 +892,12 @@ static void merge_measures(const walk *w, size_t runs) {
 
 /* The block of output channels that starts at a panel. */
 static void enter_block(walk *w, size_t first_panel) {
-    const size_t channels = w->plan->chain.stage[w->plan->chain.conv_stage].out.channels;
-    const size_t panels = uc_panel_count(channels, w->plan->kernels->panel);
-    const size_t left = panels - first_panel;
+    const uc_panels cut = w->plan->panels;
+    const size_t left = cut.count - first_panel;
     w->first_panel = first_panel;
     w->panels = left < w->pass->block_panels ? left : w->pass->block_panels;
-    w->first_channel = uc_panel_begin(channels, panels, first_panel);
-    w->channels = uc_panel_begin(channels, panels, first_panel + w->panels) - w->first_channel;
+    w->first_channel = uc_panel_begin(cut, first_panel);
+    w->channels = uc_panel_begin(cut, first_panel + w->panels) - w->first_channel;
 }
 
 /* The work of one band of one item. */
@@ -920,9 +931,7 @@ static void work_on_band(uc_member *member, void *context) {
     w.buffer = w.workspace + member->thread * plan->buffer_bytes;
     if (work->packs)
         pack_band(work, &w, member);
-    const size_t panels = uc_panel_count(plan->chain.stage[plan->chain.conv_stage].out.channels,
-                                         plan->kernels->panel);
-    for (size_t p = 0; p < panels; p += pass->block_panels) {
+    for (size_t p = 0; p < plan->panels.count; p += pass->block_panels) {
         enter_block(&w, p);
         const size_t things = work->whole + (work->count - work->whole) * work->shares;
         for (size_t i; uc_team_take(member, things, &i);) {
@@ -961,14 +970,14 @@ static size_t run_band(walk *w, size_t runs_before) {
         work.blocks = plan->winograd;
     }
     if (work.blocks) {
-        w->depth_runs = (w->band[1].count - 1) / pass->block[1] + 1;
+        w->depth_blocks = (w->band[1].count - 1) / pass->block[1] + 1;
         work.count = pass->blocks.across ? uc_blocks_count(&pass->blocks, count_depths(w))
-                                         : w->depth_runs * count_depths(w);
+                                         : w->depth_blocks * count_depths(w);
         work.shares = count_shares(w);
         work.whole = count_whole(w, work.count);
     } else {
-        w->depth_runs = count_depth_runs(w);
-        work.whole = work.count = w->depth_runs * w->band[0].count;
+        w->classes = count_runs(w);
+        work.whole = work.count = w->classes.all * w->band[0].count;
     }
     uc_team_run(plan->threads, work_on_band, &work);
     return work.count;
@@ -978,6 +987,7 @@ void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *wor
     walk w = {.plan = plan, .input = input, .output = output, .workspace = workspace};
     for (size_t i = 0; i < UC_SPACE; i++)
         w.axis[i] = uc_axis_of(&plan->chain.stage[plan->chain.conv_stage], i);
+    w.first_column = uc_axis_taps(&w.axis[2], 0);
     for (size_t p = 0; p < plan->pass_count; p++) {
         w.pass = &plan->pass[p];
         for (w.item = 0; w.item < plan->chain.batch_size; w.item++) {

@@ -139,9 +139,8 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
     const uc_winograd *w = &transforms[0]; /* they differ in dimensions alone */
     const size_t channels = w->conv->out.channels, in_channels = w->conv->in.channels;
     const size_t *kernel = w->conv->conv.kernel, taps = kernel[0] * kernel[1] * kernel[2];
-    const size_t panels = uc_panel_count(channels, w->kernels->panel),
-                 begin = uc_panel_begin(channels, panels, panel),
-                 size = uc_panel_begin(channels, panels, panel + 1) - begin,
+    const uc_panels cut = uc_panels_of(channels, w->kernels->panel);
+    const size_t begin = uc_panel_begin(cut, panel), size = uc_panel_size(cut, panel),
                  bytes = w->kernels->real_bytes;
     for (size_t first = 0, some; first < in_channels; first += some) {
         some = channels_at_once(w->conv);
@@ -323,7 +322,7 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
         }
     /* Fewer than 4 channels by 2 vectors are too few accumulators. */
     const double panel =
-        out_channels / (double)uc_panel_count(w->conv->out.channels, w->kernels->panel);
+        out_channels / (double)uc_panels_of(w->conv->out.channels, w->kernels->panel).count;
     const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
                          in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
     return blocks *
@@ -525,12 +524,12 @@ static uc_toom_run run_of(const chunk *c, const uc_winograd *w, const uc_toom_ph
 static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, const char *weights,
                        size_t products, size_t before, char *rows) {
     const uc_block *block = c->block;
-    const size_t bytes = w->kernels->real_bytes, channels = w->conv->out.channels;
-    const size_t panels = uc_panel_count(channels, w->kernels->panel);
-    const size_t first = uc_panel_begin(channels, panels, block->first_panel);
+    const size_t bytes = w->kernels->real_bytes;
+    const uc_panels cut = uc_panels_of(w->conv->out.channels, w->kernels->panel);
+    const size_t first = uc_panel_begin(cut, block->first_panel);
     for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
-        const size_t begin = uc_panel_begin(channels, panels, p);
-        run->rows = uc_panel_begin(channels, panels, p + 1) - begin;
+        const size_t begin = uc_panel_begin(cut, p);
+        run->rows = uc_panel_size(cut, p);
         run->u = weights + (begin * products + before * run->rows) * w->conv->in.channels * bytes;
         run->bias = (const char *)w->bias + begin * bytes;
         run->out = rows + (begin - first) * run->out_channel * bytes;

@@ -142,10 +142,9 @@ static size_t products_of(const uc_conv_run *run) {
 /* pack.h says how: [panel][tap d][tap h][in channel][tap w][channel of the panel]. */
 static void pack_weights(struct conv_case *c) {
     const size_t out = c->run.out_channels, products = products_of(&c->run);
-    const size_t panels = uc_panel_count(out, c->kernels->panel);
-    for (size_t p = 0; p < panels; p++) {
-        const size_t begin = uc_panel_begin(out, panels, p),
-                     size = uc_panel_begin(out, panels, p + 1) - begin;
+    const uc_panels cut = uc_panels_of(out, c->kernels->panel);
+    for (size_t p = 0; p < cut.count; p++) {
+        const size_t begin = uc_panel_begin(cut, p), size = uc_panel_size(cut, p);
         for (size_t k = 0; k < size; k++)
             for (size_t i = 0; i < products; i++)
                 real_set(c->kernels, c->weights.data, begin * products + i * size + k,
@@ -173,13 +172,13 @@ static void draw_run(struct conv_case *c, struct rng *rng, size_t out_channels, 
         run->taps[i] = 1 + rng_below(rng, i == 2 ? 5 : 3);
     for (size_t i = 0; i < 2; i++)
         draw_range(rng, run->taps[i], &run->first[i], &run->end[i]);
-    const size_t panels = uc_panel_count(out_channels, c->kernels->panel);
+    run->cut = uc_panels_of(out_channels, c->kernels->panel);
+    const size_t panels = run->cut.count;
     run->first_panel = rng_below(rng, 2) ? 0 : rng_below(rng, panels);
     run->panels = rng_below(rng, 2) ? panels - run->first_panel
                                     : 1 + rng_below(rng, panels - run->first_panel);
-    c->first_channel = uc_panel_begin(out_channels, panels, run->first_panel);
-    c->channels =
-        uc_panel_begin(out_channels, panels, run->first_panel + run->panels) - c->first_channel;
+    c->first_channel = uc_panel_begin(run->cut, run->first_panel);
+    c->channels = uc_panel_begin(run->cut, run->first_panel + run->panels) - c->first_channel;
 
     c->width = table_round_up(c->kernels, lanes);
     run->rows = 1 + rng_below(rng, 3) * rng_below(rng, 2);

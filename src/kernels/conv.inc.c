@@ -205,13 +205,11 @@ static NAME(conv_block_function) *const
  * through it. */
 static void NAME(conv)(const uc_conv_run *run) {
     const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
-    const size_t panels = uc_panel_count(run->out_channels, PANEL);
-    const size_t smaller = run->out_channels / panels, larger = run->out_channels % panels;
-    const size_t begin =
-        run->first_panel ? uc_panel_begin(run->out_channels, panels, run->first_panel) : 0;
+    const uc_panels cut = run->cut;
+    const size_t begin = uc_panel_begin(cut, run->first_panel);
     /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
-    const size_t wide = smaller <= 3 ? 4 : 2;
-    const bool three = smaller + (larger > 0) <= 3, eight = run->out_channels == 1;
+    const size_t wide = cut.size <= 3 ? 4 : 2;
+    const bool three = cut.size + (cut.larger > 0) <= 3, eight = run->out_channels == 1;
     /* A list pays if some blocks share it. */
     const bool listed = products <= UC_FEW_PRODUCTS &&
                         run->rows * run->panels * run->lanes >= LIST_BLOCKS * wide * LANES;
@@ -231,7 +229,7 @@ static void NAME(conv)(const uc_conv_run *run) {
             const REAL *bias = (const REAL *)run->bias + begin;
             REAL *y = (REAL *)run->y + r * run->y_row + j;
             for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
-                const size_t size = smaller + (p < larger),
+                const size_t size = uc_panel_size(cut, p),
                              each = size <= 3 || vectors < 2 ? vectors : 2;
                 NAME(conv_block_function) *const block =
                     NAME(conv_blocks)[length][each == 8 ? 4 : each - 1][size - 1];
@@ -249,11 +247,9 @@ static void NAME(conv)(const uc_conv_run *run) {
 static void NAME(conv_exact)(const uc_conv_run *run) {
     const size_t in_channels = run->in_channels, taps = run->taps[2];
     const size_t products = run->taps[0] * run->taps[1] * taps * in_channels;
-    const size_t panels = uc_panel_count(run->out_channels, PANEL);
-    const size_t base = uc_panel_begin(run->out_channels, panels, run->first_panel);
+    const size_t base = uc_panel_begin(run->cut, run->first_panel);
     for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
-        const size_t begin = uc_panel_begin(run->out_channels, panels, p),
-                     size = uc_panel_begin(run->out_channels, panels, p + 1) - begin;
+        const size_t begin = uc_panel_begin(run->cut, p), size = uc_panel_size(run->cut, p);
         for (size_t c = begin; c < begin + size; c++)
             for (size_t i = 0; i < run->rows * run->lanes; i++) {
                 const size_t r = i / run->lanes, j = i % run->lanes, source = run->source + j;

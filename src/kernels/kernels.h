@@ -42,6 +42,27 @@ typedef struct uc_finish {
                                   * results are added, instead of being left in place */
 } uc_finish;
 
+/* Output channels are cut into panels of about the same size: `count` of them, of `size` channels
+ * each or, the first ones, `larger` of them, of one more. */
+typedef struct uc_panels {
+    size_t count, size, larger;
+} uc_panels;
+
+/* With at most `most` channels a panel. */
+static inline uc_panels uc_panels_of(size_t channels, size_t most) {
+    const size_t count = (channels - 1) / most + 1;
+    return (uc_panels){count, channels / count, channels % count};
+}
+
+/* The first channel of panel p, and how many it has. */
+static inline size_t uc_panel_begin(uc_panels panels, size_t p) {
+    return p * panels.size + (p < panels.larger ? p : panels.larger);
+}
+
+static inline size_t uc_panel_size(uc_panels panels, size_t p) {
+    return panels.size + (p < panels.larger);
+}
+
 /* Sums of about this many products are added up apart, so that the error of a long sum grows with
  * the number of its parts, not of its terms. */
 #define UC_CHAIN_PRODUCTS 256
@@ -57,6 +78,7 @@ typedef struct uc_conv_run {
     size_t first[2], end[2]; /* taps along depth and height that have an input */
     size_t taps[UC_SPACE];   /* of this phase */
     size_t in_channels, out_channels;
+    uc_panels cut;              /* of all output channels */
     size_t first_panel, panels; /* the range */
     void *y;
     size_t y_channel, y_row, rows, lanes; /* lanes are rounded up to whole vectors */
@@ -197,17 +219,6 @@ static inline double uc_real_at(const uc_kernels *kernels, const void *reals, si
 static inline double uc_lanes_cost(size_t lanes, size_t vector_lanes) {
     const size_t vectors = (lanes - 1) / vector_lanes + 1;
     return (double)(vectors / 2 * 2) + (double)(vectors % 2) * 1.4;
-}
-
-/* Output channels are cut into panels of at most `panel` channels and about the same size: the
- * first channel of panel p of `count`. */
-static inline size_t uc_panel_count(size_t channels, size_t panel) {
-    return (channels - 1) / panel + 1;
-}
-
-static inline size_t uc_panel_begin(size_t channels, size_t count, size_t p) {
-    const size_t larger = channels % count, size = channels / count;
-    return p * size + (p < larger ? p : larger);
 }
 
 #endif
