@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "spread.h"
+
 /* What rows of a convolution may take when several run on into each other: with the weights of a
  * phase they should stay in a core's L2. */
 #define TILE_BYTES ((size_t)288 << 10)
@@ -61,6 +63,8 @@ static double taps_by_needed(const uc_axis *axis, size_t columns) {
 
 double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
                       const size_t space[UC_SPACE]) {
+    if (uc_spread_pays(kernels, conv))
+        return uc_spread_cost(kernels, conv, flops, space);
     const uc_axis axis = uc_axis_of(conv, 2);
     const size_t vector = kernels->vector_lanes, lanes = (space[2] - 1) / axis.stride + 1,
                  joined = axis.in + (axis.kernel - 1) / axis.stride,

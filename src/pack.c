@@ -8,6 +8,7 @@
 
 #include "dtype.h"
 #include "memory.h"
+#include "spread.h"
 #include "status.h"
 #include "winograd.h"
 
@@ -172,7 +173,9 @@ uc_status uc_pack_run(const uc_pack *pack) {
             walk.in_channel = ci;
             walk.reals = to;
             load_channel(pack, ci, taps, to);
-            if (!pack->transforms)
+            if (pack->spread)
+                uc_spread_place(kernels, pack->conv, ci, to, pack->weights);
+            else if (!pack->transforms)
                 place_channel(&walk);
         }
         if (pack->transforms) {

@@ -13,6 +13,7 @@
 #include "dtype.h"
 #include "memory.h"
 #include "pack.h"
+#include "spread.h"
 #include "status.h"
 #include "tile.h"
 #include "turn.h"
@@ -195,9 +196,10 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
     const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
     double cost;
-    return plan->exact ? 1
-                       : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage],
-                                        heights, lanes, pass->pitch, &cost);
+    return plan->exact || plan->spreads
+               ? 1
+               : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage], heights,
+                                lanes, pass->pitch, &cost);
 }
 
 /* Columns of every stage, worked back from the pass's own. */
@@ -309,7 +311,7 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
 static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     for (size_t i = 0; i < 2; i++)
         pass->band[i] = pass->extent.size[i];
-    if (pass->stages > plan->chain.conv_stage) {
+    if (pass->stages > plan->chain.conv_stage && !plan->borrows) {
         bool fits;
         while (!(fits = plan_steps(plan, pass)) ||
                pass->slab_elems * plan->kernels->real_bytes > SLAB_BYTES) {
@@ -365,6 +367,14 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             if (!blocks)
                 pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
         }
+    }
+    if (plan->spreads && pass->stages > chain->conv_stage) {
+        const uc_stage *conv = &chain->stage[chain->conv_stage];
+        size_t elems = round_up(conv->in.size[2], plan->kernels->vector_lanes);
+        pass->spread_at = pass->buffer_elems;
+        fits = fits && uc_size_mul(&elems, uc_spread_products(conv)) &&
+               uc_size_mul(&elems, pass->rows_made[chain->conv_stage + 1]) &&
+               uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
     }
     if (plan->turned < UC_SPACE - 1) { /* no element is larger than a real */
         const size_t in = chain->in.size[2], out = chain->out.size[2];
@@ -468,6 +478,8 @@ static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
         pass->step = uc_plan_step(chain, stages);
         pass->rows = pass->conv_rows;
+        if (plan->spreads && made_by_conv(chain, stages))
+            pass->rows = uc_spread_rows(plan->kernels, &chain->stage[chain->conv_stage]);
         if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
             pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
         if (pass->rows > UC_MAX_ROWS)
@@ -649,13 +661,14 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const size_t bytes = kernels->real_bytes;
     size_t weights[2] = {uc_shape_elems(&chain->operand[conv->first_operand].shape)};
-    size_t at[2] = {0}, bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
+    size_t at[2] = {0}, bias = 0, spread_bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
     bool fits = true;
     for (size_t i = 0; i < (plan->winograd ? 2 : 1); i++)
         fits = fits &&
                (!plan->winograd || uc_winograd_weights(&plan->transforms[i], &weights[i])) &&
                take(&total, &at[i], weights[i], bytes);
-    fits = fits && take(&total, &bias, conv->out.channels, bytes);
+    fits = fits && take(&total, &bias, conv->out.channels, bytes) &&
+           take(&total, &spread_bias, plan->spreads ? uc_spread_products(conv) : 0, bytes);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (*chain->stage[s].operand)
             fits = fits && take(&total, &offset[s], chain->stage[s].out.channels, bytes);
@@ -685,6 +698,9 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     plan->weights = memory + at[0];
     plan->weight_bytes = (weights[0] + weights[1]) * bytes;
     plan->bias = memory + bias;
+    plan->spread_bias = memory + spread_bias;
+    if (plan->spreads)
+        memset(plan->spread_bias, 0, uc_spread_products(conv) * bytes);
     for (size_t i = 0; i < 2; i++) {
         plan->transforms[i].weights = memory + at[i];
         plan->transforms[i].bias = plan->bias;
@@ -705,6 +721,7 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                           .centred = plan->centred_stage != 0,
                           .weights = plan->weights,
                           .bias = plan->bias,
+                          .spread = plan->spreads,
                           .transforms = plan->winograd ? plan->transforms : NULL,
                           .transformed = {memory + at[0], memory + at[1]},
                           .threads = plan->threads};
@@ -738,6 +755,13 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
                                            uc_shape_elems(&chain->operand[kernel].shape));
     plan->exact = !isfinite(largest);
     status = uc_algorithm_choose(plan, options, operands, largest);
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    plan->spreads = !plan->winograd && !plan->amx.kernels && !plan->exact &&
+                    uc_spread_pays(plan->kernels, conv);
+    plan->borrows = plan->spreads && !chain->conv_stage && plan->turned == UC_SPACE - 1 &&
+                    plan->element_bytes == plan->kernels->real_bytes;
+    if (plan->spreads)
+        plan->spread_panels = uc_panels_of(uc_spread_products(conv), plan->kernels->panel);
     if (!plan->amx.kernels || !plan->amx.native) /* centred weights would not be bf16 any more */
         plan_centred(plan);
     return status;

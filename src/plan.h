@@ -30,6 +30,7 @@ typedef struct uc_pass {
     uc_rows shape[UC_MAX_STAGES + 1];  /* of that many rows, where a stage makes them */
     uc_rows merged[UC_MAX_STAGES + 1]; /* and of what a pool merges for them */
     size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
+    size_t spread_at; /* of the products that are spread */
     size_t turned_at; /* of a row of elements that are not neighbours in a tensor */
     size_t buffer_elems;
 
@@ -85,6 +86,10 @@ struct uc_plan {
     size_t weight_bytes;              /* of the packed weights */
     size_t centred_stage;             /* the layer norm that the weights are centred for, or 0 */
     bool exact;                       /* the weights are not all finite */
+    bool spreads;                     /* taps take the place of channels, see spread.h */
+    bool borrows;                     /* and the input is read where it is: there is no slab */
+    uc_panels spread_panels;          /* of its products */
+    void *spread_bias;                /* of as many: none */
     bool idle[UC_MAX_STAGES];         /* stages with nothing to do */
     bool streams;                     /* the output is too large for the caches */
 

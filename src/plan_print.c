@@ -87,7 +87,10 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
         fprintf(file, "algorithm: amx, %s, by phases%s\nrejected:  direct: %s\n",
                 uc_amx_name(&plan->amx), centred, plan->why_direct);
     else
-        fprintf(file, "algorithm: direct, by phases%s%s\n", plan->exact ? ", tap by tap" : "",
+        fprintf(file, "algorithm: direct, by phases%s%s\n",
+                plan->exact     ? ", tap by tap"
+                : plan->spreads ? ", taps in the place of channels"
+                                : "",
                 centred);
     if (!plan->winograd)
         fprintf(file, "rejected:  winograd: %s\n", plan->why_direct);

@@ -15,6 +15,7 @@
 
 #include "dtype.h"
 #include "pack.h"
+#include "spread.h"
 #include "team.h"
 #include "turn.h"
 
@@ -44,6 +45,10 @@ typedef struct walk {
     char *kept;   /* where the rows of this run are kept, or NULL */
     char *buffer; /* of this thread */
 } walk;
+
+static size_t round_up(size_t count, size_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
 
 static char *slab_of(const walk *w) {
     return w->workspace + w->plan->slab_offset;
@@ -248,11 +253,162 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
     }
 }
 
+/* Reals from one row of products to the next. */
+static size_t spread_pitch(const walk *w) {
+    return w->plan->borrows ? w->axis[2].in
+                            : round_up(w->axis[2].in, w->plan->kernels->vector_lanes);
+}
+
+/* Adds products of some rows of inputs and all taps along the width to rows of outputs from `first`
+ * on, each tap's where they belong. */
+static void spread_products(const walk *w, const uc_rows *rows, size_t first, size_t count,
+                            const char *products) {
+    const uc_plan *plan = w->plan;
+    const uc_axis *axis = &w->axis[2];
+    const size_t bytes = plan->kernels->real_bytes, channels = rows->channels,
+                 pitch = spread_pitch(w);
+    uc_taps width = w->first_column;
+    for (size_t e = 0; e < rows->phases; e++) {
+        const size_t lanes = w->pass->lanes - (e >= w->pass->whole_phases);
+        for (size_t t = 0; t < uc_axis_phase_taps(axis, width.phase); t++) {
+            /* Lane j reads input source + j - t. */
+            const size_t begin = t > width.source ? t - width.source : 0,
+                         past = axis->in + t > width.source ? axis->in + t - width.source : 0,
+                         end = past < lanes ? past : lanes, tap = width.phase + t * axis->stride;
+            for (size_t c = 0; begin < end && c < channels; c++)
+                plan->kernels->merge[UC_OP_avgpool](
+                    (char *)rows->reals +
+                        (c * rows->lanes + e * rows->phase_step + first * rows->pitch + begin) *
+                            bytes,
+                    rows->pitch,
+                    products +
+                        ((tap * channels + c) * count * pitch + width.source + begin - t) * bytes,
+                    pitch, count, end - begin, false);
+        }
+        if (++width.phase == axis->stride) {
+            width.phase = 0;
+            width.source++;
+        }
+    }
+}
+
+/* Products of some rows of inputs: of the slab, or of the input where it is. There rows lie one
+ * after the other, and what is behind the last one must not be read: the last vector does some of
+ * those before it again. */
+static void multiply_rows(const walk *w, uc_conv_run *run, size_t depth, size_t height,
+                          size_t channel, size_t count) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t bytes = plan->kernels->real_bytes, vector = plan->kernels->vector_lanes,
+                 columns = w->axis[2].in;
+    char *products = run->y;
+    run->y_channel = count * run->y_row;
+    if (!plan->borrows) {
+        run->x = slab_of(w) + ((depth - (size_t)w->source[0].begin) * run->x_depth +
+                               (height - (size_t)w->source[1].begin) * run->x_row +
+                               channel * run->x_channel + pass->lead) *
+                                  bytes;
+        run->rows = count;
+        run->lanes = columns;
+        plan->kernels->conv(run);
+        return;
+    }
+    const char *x = input_row(w, channel, depth, height);
+    const size_t lanes = count * columns, whole = lanes / vector * vector;
+    run->x = x;
+    run->rows = 1;
+    run->lanes = whole;
+    plan->kernels->conv(run);
+    if (whole == lanes)
+        return;
+    run->x = x + (lanes - vector) * bytes;
+    run->y = products + (lanes - vector) * bytes;
+    run->lanes = vector;
+    plan->kernels->conv(run);
+    run->y = products;
+}
+
+/* Fetches what some rows read of some channels of an input that no cache of one core holds: no
+ * processor foresees so many pages. */
+#define FAR_BYTES ((size_t)8 << 20)
+
+static void fetch_inputs(const walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h,
+                         size_t channel, size_t channels) {
+    const uc_extent *in = &w->plan->chain.in;
+    const size_t bytes = w->plan->element_bytes,
+                 more = uc_axis_phase_taps(&w->axis[1], h->phase) - 1,
+                 first = h->source > more ? h->source - more : 0, past = h->source + rows->rows,
+                 end = past < in->size[1] ? past : in->size[1];
+    if (!w->plan->borrows || first >= end ||
+        in->channels * uc_extent_positions(in) * bytes < FAR_BYTES)
+        return;
+    for (size_t td = d->first; td < d->end; td++)
+        for (size_t c = channel; c < channel + channels; c++)
+            prefetch_row(input_row(w, c, d->source - td, first),
+                         (end - first) * in->size[2] * bytes);
+}
+
+/* The convolution to few channels: products of some input channels and one tap along depth and
+ * height after the other. */
+static void fill_spread(const walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const size_t bytes = plan->kernels->real_bytes, in_rows = w->axis[1].in;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    uc_conv_run run = {.x_depth = pass->depth_step,
+                       .x_row = pass->row_step,
+                       .x_channel =
+                           plan->borrows ? uc_extent_positions(&conv->in) : pass->channel_step,
+                       .weights = plan->weights,
+                       .bias = plan->bias,
+                       .taps = {1, 1, 1},
+                       .out_channels = rows->channels,
+                       .cut = plan->panels,
+                       .panels = plan->panels.count,
+                       .y = rows->reals,
+                       .y_channel = rows->lanes,
+                       .rows = 1,
+                       .lanes = rows->lanes};
+    plan->kernels->conv(&run); /* no taps yet: the bias */
+
+    run.bias = plan->spread_bias;
+    run.end[0] = run.end[1] = 1;
+    run.out_channels = uc_spread_products(conv);
+    run.cut = plan->spread_panels;
+    run.panels = run.cut.count;
+    run.y = w->buffer + pass->spread_at * bytes;
+    run.y_row = spread_pitch(w);
+    for (size_t c = 0; c < conv->in.channels; c += run.in_channels) {
+        const size_t left = conv->in.channels - c;
+        run.in_channels = left < UC_SPREAD_CHANNELS ? left : UC_SPREAD_CHANNELS;
+        fetch_inputs(w, rows, d, h, c, run.in_channels);
+        for (size_t td = d->first; td < d->end; td++)
+            for (size_t th = 0; th < uc_axis_phase_taps(&w->axis[1], h->phase); th++) {
+                /* Row r reads input source + r - th. */
+                const size_t first = th > h->source ? th - h->source : 0,
+                             past = in_rows + th > h->source ? in_rows + th - h->source : 0,
+                             end = past < rows->rows ? past : rows->rows;
+                if (first >= end)
+                    continue;
+                run.weights = (const char *)plan->weights +
+                              uc_spread_offset(conv, d->phase + td * w->axis[0].stride,
+                                               h->phase + th * w->axis[1].stride, c) *
+                                  bytes;
+                multiply_rows(w, &run, d->source - td, h->source + first - th, c, end - first);
+                spread_products(w, rows, first, end - first, run.y);
+            }
+    }
+}
+
 /* Rows height, height + stride, ... of one depth. */
 static uc_rows fill_rows(const walk *w, size_t depth, size_t height, size_t count) {
     const uc_rows rows = rows_of(w, w->plan->chain.conv_stage + 1, count);
     const uc_taps d = uc_axis_taps(&w->axis[0], depth);
     uc_taps h = uc_axis_taps(&w->axis[1], height);
+    if (w->plan->spreads) {
+        fill_spread(w, &rows, &d, &h);
+        return rows;
+    }
     if (w->pass->conv_rows > 1) {
         fill_run(w, &rows, &d, &h, 0, 1);
         return rows;
@@ -964,7 +1120,7 @@ static size_t run_band(walk *w, size_t runs_before) {
     if (pass->stages > plan->chain.conv_stage) {
         for (size_t i = 0; i < 2; i++)
             w->source[i] = uc_plan_reach(plan, pass, i, w->band[i]);
-        work.packs = true;
+        work.packs = !plan->borrows;
         work.depths = w->source[0].count;
         work.rows = w->source[1].count;
         work.blocks = plan->winograd;

@@ -105,12 +105,25 @@ static void check_oracle(const struct problem *problem) {
     data_free(&data);
 }
 
+/* The input read where it is, and elements that are loaded and stored one by one. */
+static const char *const chains[] = {
+    "f32 2x20x9x21, conv_transpose 1 kernel 4 stride 2 padding 1 bias",
+    "f64 1x17x3x5x19, conv_transpose 3 kernel 3x2x5 stride 2x1x3 padding 1x0x2",
+    "f32 1x130x1x8, conv_transpose 2 kernel 1x3",
+    "f16 1x40x60x1, conv_transpose 24 kernel 4 stride 2 padding 1",
+};
+
 int main(int argc, char **argv) {
     const size_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 200;
     struct rng rng = {3};
     for (size_t i = 0; i < operator_total; i++)
         for (int dtype = UC_F32; dtype <= UC_BF16; dtype++)
             check_operator(&operators[i], (uc_dtype)dtype);
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct problem problem;
+        if (CHECK(problem_parse(chains[i], &problem), "'%s'", chains[i]))
+            check_plan(&problem);
+    }
     for (size_t i = 0; i < count; i++) {
         const struct problem problem = problem_random(&rng);
         check_plan(&problem);

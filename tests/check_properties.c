@@ -247,12 +247,11 @@ static void run_trial(const struct problem *problem, uint64_t seed, enum family 
     uc_chain_destroy(trial.chain);
 }
 
-/* The plan says that it swaps dimensions. */
-static void check_turned(const struct problem *problem, const char *text) {
+static void check_says(const struct problem *problem, const char *text, const char *words) {
     uc_chain *chain = run_parse(problem);
     struct data data = data_new(problem, GUARD_ALIGNED);
     data_fill(&data, problem, 1, FAMILY_NORMAL);
-    CHECK(chain && run_says(chain, &data, "turned:"), "'%s' is not turned", text);
+    CHECK(chain && run_says(chain, &data, words), "'%s': no %s", text, words);
     data_free(&data);
     uc_chain_destroy(chain);
 }
@@ -286,25 +285,47 @@ static const struct {
      FAMILY_NORMAL}, /* enough work for Winograd, but not one item alone */
 };
 
-/* Narrow spaces, whose height or depth lies along the lanes. */
+/* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes, and
+ * few output channels. */
+#define TURNED "turned:"
+#define SPREAD "taps in the place of channels"
 static const struct {
-    const char *text;
+    const char *says, *text;
     enum family family;
-} narrow[] = {
-    {"f32 2x16x60x1, conv_transpose 12 kernel 4 stride 2 padding 1 bias, gelu", FAMILY_NORMAL},
-    {"f32 1x16x60x1, conv_transpose 12 kernel 4x3 stride 2x1 padding 1 bias", FAMILY_NON_FINITE},
-    {"f16 1x8x40x9x2, avgpool 2x1x1, conv_transpose 16 kernel 3x2x3 stride 2x1x2 padding 1x0x1, "
+} said[] = {
+    {TURNED, "f32 2x16x60x1, conv_transpose 12 kernel 4 stride 2 padding 1 bias, gelu",
+     FAMILY_NORMAL},
+    {TURNED, "f32 1x16x60x1, conv_transpose 12 kernel 4x3 stride 2x1 padding 1 bias",
+     FAMILY_NON_FINITE},
+    {TURNED,
+     "f16 1x8x40x9x2, avgpool 2x1x1, conv_transpose 16 kernel 3x2x3 stride 2x1x2 padding 1x0x1, "
      "layernorm_channel 1e-5, avgpool 3x1x1",
      FAMILY_NORMAL},
-    {"bf16 1x8x3x50x1, conv_transpose 16 kernel 3x5x2 stride 1x3x1 padding 0x2x0, "
+    {TURNED,
+     "bf16 1x8x3x50x1, conv_transpose 16 kernel 3x5x2 stride 1x3x1 padding 0x2x0, "
      "softmax_channel, maxpool 1x2x2",
      FAMILY_UNIFORM},
-    {"f64 2x48x140x1, conv_transpose 24 kernel 4 stride 2 padding 1, softmax_space, mul scale",
+    {TURNED,
+     "f64 2x48x140x1, conv_transpose 24 kernel 4 stride 2 padding 1, softmax_space, mul scale",
      FAMILY_LARGE},
-    {"f32 1x24x90x1, conv_transpose 24 kernel 3, softmax_space, layernorm_channel 1e-5, "
+    {TURNED,
+     "f32 1x24x90x1, conv_transpose 24 kernel 3, softmax_space, layernorm_channel 1e-5, "
      "softmax_space",
      FAMILY_NORMAL},
-    {"f32 1x48x100x2, conv_transpose 40 kernel 3 padding 1, add shift", FAMILY_INTEGER},
+    {TURNED, "f32 1x48x100x2, conv_transpose 40 kernel 3 padding 1, add shift", FAMILY_INTEGER},
+    {SPREAD, "f32 2x20x9x21, conv_transpose 1 kernel 4 stride 2 padding 1 bias", FAMILY_NORMAL},
+    {SPREAD, "f32 1x150x6x8, conv_transpose 3 kernel 3 padding 1, sigmoid", FAMILY_UNIFORM},
+    {SPREAD,
+     "f64 2x17x4x5x19, conv_transpose 2 kernel 3x2x5 stride 2x1x3 padding 1x0x2, softmax_space",
+     FAMILY_NORMAL},
+    {SPREAD,
+     "f16 1x130x7x17, gelu, conv_transpose 3 kernel 5 stride 3 padding 2 output_padding 1 "
+     "bias, layernorm_channel 1e-5, avgpool 2",
+     FAMILY_NORMAL},
+    {SPREAD, "bf16 1x16x2x9x24, maxpool 1x2x2, conv_transpose 1 kernel 3 padding 1, maxpool 2x1x3",
+     FAMILY_LARGE},
+    {SPREAD, "f32 1x24x30x40, conv_transpose 2 kernel 1x7 stride 1x2 padding 0x3", FAMILY_INTEGER},
+    {SPREAD, "f32 1x24x5x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
 };
 
 static void run_directed(void) {
@@ -312,10 +333,10 @@ static void run_directed(void) {
     for (size_t i = 0; i < sizeof directed / sizeof *directed; i++)
         if (CHECK(problem_parse(directed[i].text, &problem), "'%s'", directed[i].text))
             run_trial(&problem, i, directed[i].family);
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
-        if (CHECK(problem_parse(narrow[i].text, &problem), "'%s'", narrow[i].text)) {
-            run_trial(&problem, i, narrow[i].family);
-            check_turned(&problem, narrow[i].text);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (CHECK(problem_parse(said[i].text, &problem), "'%s'", said[i].text)) {
+            run_trial(&problem, i, said[i].family);
+            check_says(&problem, said[i].text, said[i].says);
         }
 }
 
