@@ -118,9 +118,9 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_l
                     some = left < room ? left : room;
                     products += some * taps;
                 }
-                if (!parts && taps == 1) /* long sums have long loops */
+                if (taps == 1)
                     NAME(conv_channels)(rows, vectors, 1, some, from, x_channel, w, sum);
-                else if (!parts && taps == 2)
+                else if (taps == 2)
                     NAME(conv_channels)(rows, vectors, 2, some, from, x_channel, w, sum);
                 else
                     for (size_t ci = 0; ci < some; ci++)
