@@ -84,6 +84,15 @@ static void NAME(list_products)(const uc_conv_run *run, uc_products *list) {
     list->count = count;
 }
 
+/* Stores sums, or adds them to what is there. */
+INLINE void NAME(put_sums)(const size_t rows, const size_t vectors, const bool more,
+                           const vec sum[SUMS], REAL *y, size_t y_channel) {
+    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++) {
+        REAL *at = y + c * y_channel + v * LANES;
+        store_vector(at, more ? load_vector(at) + sum[c * vectors + v] : sum[c * vectors + v]);
+    }
+}
+
 /* `rows` channels x `vectors` vectors; these and `length` are constants where this is expanded. */
 INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_length length,
                              const uc_conv_run *run, const uc_products *list, const REAL *x,
@@ -91,11 +100,10 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_l
     const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2],
                  y_channel = run->y_channel;
     const bool parts = length == MANY;
-    vec sum[SUMS], total[SUMS];
-    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++) {
+    bool more = false; /* there is a part in y */
+    vec sum[SUMS];
+    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
         sum[c * vectors + v] = splat(bias[c]);
-        total[c * vectors + v] = (vec){0};
-    }
     size_t products = 0;
     for (size_t i = 0; length == FEW && i < list->count; i++)
         NAME(step)(rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
@@ -107,12 +115,10 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_l
             for (size_t left = in_channels; left; left -= some) {
                 if (parts) {
                     if (products >= UC_CHAIN_PRODUCTS) {
+                        NAME(put_sums)(rows, vectors, more, sum, y, y_channel);
+                        UNROLL for (size_t i = 0; i < rows * vectors; i++) sum[i] = (vec){0};
                         products = 0;
-                        UNROLL for (size_t c = 0; c < rows; c++)
-                            UNROLL for (size_t v = 0; v < vectors; v++) {
-                            total[c * vectors + v] += sum[c * vectors + v];
-                            sum[c * vectors + v] = (vec){0};
-                        }
+                        more = true;
                     }
                     const size_t room = (UC_CHAIN_PRODUCTS - products + taps - 1) / taps;
                     some = left < room ? left : room;
@@ -131,9 +137,7 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_l
                 w += some * taps * rows;
             }
         }
-    UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
-        store_vector(y + c * y_channel + v * LANES,
-                     parts ? total[c * vectors + v] + sum[c * vectors + v] : sum[c * vectors + v]);
+    NAME(put_sums)(rows, vectors, parts && more, sum, y, y_channel);
 }
 
 typedef void NAME(conv_block_function)(const uc_conv_run *run, const uc_products *list,

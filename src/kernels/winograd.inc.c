@@ -152,11 +152,7 @@ INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
             from += some * run->v_step;
             u += some * rows;
             left -= some;
-            UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t i = 0; i < vectors; i++) {
-                REAL *at = m + (c * vectors + i) * LANES;
-                store_vector(at,
-                             more ? load_vector(at) + sum[c * vectors + i] : sum[c * vectors + i]);
-            }
+            NAME(put_sums)(rows, vectors, more, sum, m, vectors * LANES);
             more = true;
         }
     }
