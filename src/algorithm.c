@@ -30,6 +30,9 @@
 /* With fewer input channels, products are too short to be worth transforms. */
 #define LEAST_CHANNELS 8
 
+/* Where rows are kept, those of blocks take longer to be measured. */
+#define KEPT_COST 1.2
+
 /* What the transformed weights may take. */
 #define WEIGHTS_BYTES ((size_t)64 << 20)
 
@@ -92,6 +95,12 @@ static bool needs_everything(const uc_chain *chain) {
     for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
         any = any || uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING;
     return any;
+}
+
+/* Whether rows that it needs can be kept in all channels at once. */
+static bool keeps_all(const uc_plan *plan) {
+    const uc_extent *out = &plan->chain.stage[plan->chain.conv_stage].out;
+    return out->channels * uc_extent_positions(out) <= UC_KEPT_BYTES / plan->kernels->real_bytes;
 }
 
 /* All but the dimensions. */
@@ -266,7 +275,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         plan->why_direct = "there is little to compute";
     else if (automatic && plan->chain.stage[plan->chain.conv_stage].in.channels < LEAST_CHANNELS)
         plan->why_direct = "there are few input channels";
-    else if (automatic && needs_everything(&plan->chain))
+    else if (automatic && needs_everything(&plan->chain) && !keeps_all(plan))
         plan->why_direct = "inputs would be combined again for every few channels";
     if (!plan->why_direct) {
         search *s = uc_alloc(sizeof *s);
@@ -280,7 +289,8 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
             const double direct =
                 uc_direct_cost(plan->kernels, s->conv, item_flops(&plan->chain), s->space);
             plan->direct_by_winograd = direct / cost;
-            if (automatic && cost > direct)
+            const double kept = needs_everything(&plan->chain) ? KEPT_COST : 1;
+            if (automatic && cost * kept > direct)
                 plan->why_direct = "it would not be quicker";
         }
         if (!plan->why_direct)

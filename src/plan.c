@@ -41,9 +41,6 @@ static int omp_get_max_threads(void) {
  * is infinite or NaN. */
 #define BOUNDED_RANGE 80.0
 
-/* What rows may take that are kept until everything has been measured. */
-#define KEPT_BYTES ((size_t)7 << 20)
-
 /* Below this much work, waking other threads takes longer than the work. */
 #define FLOPS_FOR_THREADS 1e6
 
@@ -420,7 +417,7 @@ static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
     size_t panel_elems = plan->kernels->panel;
     if (!uc_size_mul(&panel_elems, rows.lanes) || !uc_size_mul(&panel_elems, pass->runs) ||
-        panel_elems > KEPT_BYTES / plan->kernels->real_bytes)
+        panel_elems > UC_KEPT_BYTES / plan->kernels->real_bytes)
         return "one panel of channels in all of space is too large";
     return NULL;
 }
@@ -448,7 +445,7 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
         return;
     }
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
-    const size_t fit = KEPT_BYTES / bytes / (panel * rows.lanes * pass->runs);
+    const size_t fit = UC_KEPT_BYTES / bytes / (panel * rows.lanes * pass->runs);
     pass->block_panels = fit < panels ? fit : panels;
     pass->kept_elems = pass->block_panels * panel * rows.lanes;
     /* Behind a clamp no largest value need be looked for, if none is much smaller. */

@@ -9,6 +9,9 @@
 #include "phase.h"
 #include "winograd.h"
 
+/* What rows may take that are kept until everything has been measured. */
+#define UC_KEPT_BYTES ((size_t)7 << 20)
+
 /* One walk over the space that the stages [0, stages) make. It goes band by band: the convolution's
  * input for a band of depths and heights is packed into the slab, then the band's rows are made in
  * runs. The last pass stores them, every other one measures them for stage `stages`, which needs
