@@ -49,6 +49,16 @@ typedef struct uc_span {
     size_t begin, count;
 } uc_span;
 
+/* Cuts `all` into parts of `size`, the last of which has what is left too: so none is smaller. How
+ * many there are, and part i. */
+static inline size_t uc_parts(size_t all, size_t size) {
+    return all < 2 * size ? 1 : all / size;
+}
+
+static inline uc_span uc_part(size_t all, size_t size, size_t i) {
+    return (uc_span){i * size, i + 1 == uc_parts(all, size) ? all - i * size : size};
+}
+
 /* The inputs that some output of a span reads. */
 uc_span uc_axis_sources(const uc_axis *axis, uc_span outputs);
 

@@ -29,7 +29,7 @@ static int omp_get_max_threads(void) {
 #define MAX_THREADS 1024
 
 /* What a slab may take, if one row does not need more. */
-#define SLAB_BYTES ((size_t)6 << 20)
+#define SLAB_BYTES ((size_t)4 << 20)
 
 /* What the rows of a run may take where it has a few channels: they should stay in L1. */
 #define RUN_BYTES ((size_t)24 << 10)
@@ -193,24 +193,92 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
     const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
     double cost;
-    return plan->exact || plan->spreads
+    return plan->exact || plan->spreads || pass->segment < pass->extent.size[2]
                ? 1
                : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage], heights,
                                 lanes, pass->pitch, &cost);
 }
 
-/* Columns of every stage, worked back from the pass's own. */
-static void plan_columns(const uc_chain *chain, uc_pass *pass) {
-    pass->columns[pass->stages] = pass->extent.size[2];
+/* How many inputs a number of outputs reads at most. */
+static size_t inputs_of(const uc_axis *axis, size_t outputs) {
+    const size_t count = (outputs + axis->kernel - 2) / axis->stride + 1;
+    return count < axis->in ? count : axis->in;
+}
+
+/* The largest part of a cut. */
+static size_t largest_part(size_t all, size_t size) {
+    return uc_part(all, size, uc_parts(all, size) - 1).count;
+}
+
+/* What the rows of a run may take: they should stay in L2. */
+#define SEGMENT_BYTES ((size_t)256 << 10)
+
+/* No fewer columns than this, and a few vectors of each phase: what is read twice, at either end,
+ * should not matter. */
+#define LEAST_SEGMENT 128
+
+/* A pass should have this many runs, so that many threads have work, if those are not short. */
+#define RUNS 64
+#define LONG_SEGMENT 256
+
+/* How many columns of a row are packed at a time. Blocks and AMX take all of them. */
+static size_t choose_piece(const uc_plan *plan, size_t inputs) {
+    const uc_chain *chain = &plan->chain;
+    size_t column = chain->in.channels * plan->kernels->real_bytes;
+    for (size_t s = 0; s < chain->conv_stage; s++)
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
+            column *= chain->stage[s].window[2];
+    const size_t fit = SEGMENT_BYTES / column, piece = fit > LEAST_SEGMENT ? fit : LEAST_SEGMENT;
+    return plan->winograd || plan->amx.kernels || inputs < 2 * piece ? inputs : piece;
+}
+
+/* Columns of every stage: of a run behind the convolution, of a piece of a row before it. */
+static void plan_columns(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t band = largest_part(pass->extent.size[2], pass->band[2]);
+    pass->columns[pass->stages] = largest_part(band, pass->segment);
     for (size_t s = pass->stages; s-- > 0;) {
         const uc_stage *stage = &chain->stage[s];
         const uc_needs needs = uc_ops[stage->op].needs;
         pass->columns[s] = pass->columns[s + 1];
-        if (needs == UC_NEEDS_TAPS)
-            pass->columns[s] = stage->in.size[2];
-        else if (needs == UC_NEEDS_WINDOW)
+        if (needs == UC_NEEDS_TAPS) {
+            const uc_axis axis = uc_axis_of(stage, 2);
+            pass->inputs = band == pass->extent.size[2]
+                               ? axis.in
+                               : inputs_of(&axis, band * uc_plan_window(chain, pass->stages, 2));
+            pass->piece = choose_piece(plan, pass->inputs);
+            /* A band that reads fewer may have a longer last piece, but none of twice the size. */
+            pass->columns[s] = pass->inputs < 2 * pass->piece ? pass->inputs : 2 * pass->piece - 1;
+        } else if (needs == UC_NEEDS_WINDOW)
             pass->columns[s] *= stage->window[2];
     }
+    for (size_t s = 0; s <= pass->stages; s++)
+        pass->scale[s] =
+            pass->columns[s] / pass->columns[s > chain->conv_stage              ? pass->stages
+                                             : pass->stages > chain->conv_stage ? chain->conv_stage
+                                                                                : s];
+}
+
+/* How wide runs are. Those of blocks have all columns. */
+static void plan_segments(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t columns = pass->extent.size[2];
+    pass->band[2] = pass->segment = columns;
+    if (plan->winograd || pass->stages <= chain->conv_stage)
+        return;
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
+                 few = 2 * plan->kernels->vector_lanes * conv->conv.stride[2] / window,
+                 least = round_up(few > LEAST_SEGMENT ? few : LEAST_SEGMENT, LEAST_SEGMENT);
+    if (columns < 2 * least)
+        return;
+    /* As doubles: a product of these may be too large for more. */
+    const double column = (double)channels * (double)window * (double)plan->kernels->real_bytes,
+                 runs = (double)pass->extent.size[0] * (double)pass->extent.size[1];
+    const double shared = fmax((double)columns * runs / RUNS, LONG_SEGMENT),
+                 segment = fmax(fmin((double)SEGMENT_BYTES / column, shared), (double)least);
+    if (segment < (double)columns)
+        pass->segment = round_up((size_t)segment, LEAST_SEGMENT);
 }
 
 /* The blocks that the pass goes by, and rows of the slab as they want them: in planes. */
@@ -238,23 +306,22 @@ static void plan_slab(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], 2);
     const size_t vector = plan->kernels->vector_lanes;
-    const size_t columns = pass->columns[chain->conv_stage + 1];
-    const size_t lanes = (columns - 1) / axis.stride + 1;
+    const size_t columns = pass->columns[chain->conv_stage + 1], inputs = pass->inputs;
+    const size_t lanes = (columns - 1) / axis.stride + 1,
+                 all = pass->extent.size[2] * uc_plan_window(chain, pass->stages, 2);
     ptrdiff_t first, last;
-    unclipped_reach(&axis, (uc_span){0, columns}, &first, &last);
+    unclipped_reach(&axis, (uc_span){0, all}, &first, &last);
     const size_t lead = first < 0 ? (size_t)-first : 0;
     const size_t tail = last >= (ptrdiff_t)axis.in ? (size_t)last - axis.in + 1 : 0;
     /* The zeros between two rows serve the end of one and the begin of the next. */
-    const size_t pitch = axis.in + (lead > tail ? lead : tail);
+    const size_t pitch = inputs + (lead > tail ? lead : tail);
 
-    pass->lanes = lanes;
-    pass->whole_phases = (columns - 1) % axis.stride + 1;
     pass->lead = lead;
     pass->pitch = pitch > lanes ? pitch : lanes;
     pass->conv_rows = choose_conv_rows(plan, pass, lanes);
     if (pass->conv_rows == 1) {
         pass->lead = round_up(lead, vector); /* the first column is aligned */
-        pass->pitch = round_up(axis.in + (pass->lead > tail ? pass->lead : tail), vector);
+        pass->pitch = round_up(inputs + (pass->lead > tail ? pass->lead : tail), vector);
     }
 }
 
@@ -266,9 +333,8 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
     for (size_t i = 0; i < 2; i++) {
         const uc_axis axis = uc_axis_of(conv, i);
         const size_t outputs = pass->band[i] * uc_plan_window(&plan->chain, pass->stages, i);
-        count[i] = (outputs + axis.kernel - 2) / axis.stride + 1;
-        if ((i == 0 || pass->conv_rows == 1) && count[i] > axis.in)
-            count[i] = axis.in;
+        count[i] = i == 0 || pass->conv_rows == 1 ? inputs_of(&axis, outputs)
+                                                  : (outputs + axis.kernel - 2) / axis.stride + 1;
     }
     size_t elems = count[1];
     if (!uc_size_mul(&elems, pass->pitch) || !uc_size_add(&elems, 1024))
@@ -304,6 +370,17 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
     return uc_size_mul(&elems, bytes);
 }
 
+/* Halves the columns of bands, if they have more than a few runs of them. */
+static bool halve_columns(const uc_plan *plan, uc_pass *pass) {
+    const size_t half = round_up((pass->band[2] + 1) / 2, pass->segment);
+    if (half >= pass->band[2] || half < 4 * pass->segment || pass->conv_rows > 1)
+        return false;
+    pass->band[2] = half;
+    plan_columns(plan, pass);
+    plan_slab(plan, pass);
+    return true;
+}
+
 /* Cuts the pass into bands until their slabs are small enough, depth first. */
 static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     for (size_t i = 0; i < 2; i++)
@@ -315,8 +392,11 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
             const size_t unit[2] = {plan->winograd ? pass->block[0] : 1,
                                     plan->winograd ? pass->block[1] : 1};
             const size_t i = pass->band[0] > unit[0] ? 0 : 1;
-            if (pass->band[i] <= unit[i])
-                break;
+            if (pass->band[i] <= unit[i]) {
+                if (!halve_columns(plan, pass))
+                    break;
+                continue;
+            }
             pass->band[i] = round_up((pass->band[i] + 1) / 2, unit[i]);
         }
         if (!fits)
@@ -325,6 +405,7 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     }
     for (size_t i = 0; i < 2; i++)
         pass->bands[i] = (pass->extent.size[i] - 1) / pass->band[i] + 1;
+    pass->bands[2] = uc_parts(pass->extent.size[2], pass->band[2]);
     return UC_OK;
 }
 
@@ -336,6 +417,18 @@ static bool take_rows(uc_pass *pass, const uc_rows *rows, size_t sets, size_t *a
            uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
 }
 
+/* Whether rows of the input are loaded, and not read where they are or loaded into the slab. */
+static bool loads_rows(const uc_plan *plan, const uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const bool can_borrow =
+        plan->turned == UC_SPACE - 1 && plan->element_bytes == plan->kernels->real_bytes;
+    if (pass->stages <= chain->conv_stage)
+        return true;
+    if (!chain->conv_stage)
+        return plan->winograd && !can_borrow;
+    return !can_borrow || uc_ops[chain->stage[0].op].needs != UC_NEEDS_WINDOW;
+}
+
 /* How many rows every stage makes at a time, and where they lie. */
 static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
@@ -344,12 +437,11 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     for (size_t s = pass->stages;; s--) {
         const uc_needs needs = s ? uc_ops[chain->stage[s - 1].op].needs : UC_NEEDS_TAPS;
         if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW) {
-            /* A block has all outputs of a phase at once. */
-            const bool block = plan->winograd && s == chain->conv_stage + 1;
+            size_t sets = s || loads_rows(plan, pass);
+            if (plan->winograd && s == chain->conv_stage + 1)
+                sets = plan->outputs[0] * plan->outputs[1]; /* all of a phase at once */
             pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
-            fits = fits &&
-                   take_rows(pass, &pass->shape[s], block ? plan->outputs[0] * plan->outputs[1] : 1,
-                             &pass->rows_at[s]);
+            fits = fits && take_rows(pass, &pass->shape[s], sets, &pass->rows_at[s]);
         }
         if (!s)
             break;
@@ -367,7 +459,11 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     }
     if (plan->spreads && pass->stages > chain->conv_stage) {
         const uc_stage *conv = &chain->stage[chain->conv_stage];
-        size_t elems = round_up(conv->in.size[2], plan->kernels->vector_lanes);
+        const uc_axis axis = uc_axis_of(conv, 2);
+        const bool all = pass->segment == pass->extent.size[2];
+        size_t elems =
+            round_up(all ? axis.in : inputs_of(&axis, pass->columns[chain->conv_stage + 1]),
+                     plan->kernels->vector_lanes);
         pass->spread_at = pass->buffer_elems;
         fits = fits && uc_size_mul(&elems, uc_spread_products(conv)) &&
                uc_size_mul(&elems, pass->rows_made[chain->conv_stage + 1]) &&
@@ -400,6 +496,10 @@ static void count_runs(uc_pass *pass) {
         pass->runs += pass->extent.size[0] * ((phases - more) * ((fewer - 1) / pass->rows + 1) +
                                               more * (fewer / pass->rows + 1));
     }
+    size_t segments = 0;
+    for (size_t b = 0; b < pass->bands[2]; b++)
+        segments += uc_parts(uc_part(pass->extent.size[2], pass->band[2], b).count, pass->segment);
+    pass->runs *= segments;
 }
 
 /* Rows can be kept for an op that needs everything if all that follows takes them as they are, and
@@ -409,7 +509,7 @@ static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     if (pass->stages <= chain->conv_stage)
         return "the op comes before the convolution";
-    if (pass->bands[0] * pass->bands[1] > 1)
+    if (pass->bands[0] * pass->bands[1] * pass->bands[2] > 1)
         return "the slab does not hold all of an item";
     for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
         if (s != pass->stages && uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
@@ -463,7 +563,8 @@ static uc_status plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
                       .step = 1,
                       .rows = 1,
                       .conv_rows = 1};
-    plan_columns(chain, pass);
+    plan_segments(plan, pass);
+    plan_columns(plan, pass);
     for (size_t s = 0; s <= stages; s++) /* phases are rounded up to vectors: leave room for that */
         if (pass->columns[s] > PTRDIFF_MAX / 1024)
             return uc_fail(UC_NO_MEMORY, "one row of %zu columns is larger than memory",

@@ -18,17 +18,19 @@
  * everything. */
 typedef struct uc_pass {
     size_t stages;
-    uc_extent extent;         /* of the space it walks over */
-    size_t band[2], bands[2]; /* depths and heights of a band, and how many there are */
-    size_t step, rows;        /* rows of a run: how far apart, how many at most */
-    size_t runs;              /* of one batch item */
-    size_t conv_rows;         /* rows of one run of the convolution, at most */
-    size_t lanes;             /* of a phase of such a row; behind the first `whole_phases` phases */
-    size_t whole_phases;      /* along the width they have one lane less */
+    uc_extent extent;                       /* of the space it walks over */
+    size_t band[UC_SPACE], bands[UC_SPACE]; /* sizes of a band, and how many there are */
+    size_t segment;       /* columns of a run; the last one of a band may have more */
+    size_t inputs, piece; /* columns of the slab at most; and those packed at a time, alike */
+    size_t step, rows;    /* rows of a run: how far apart, how many at most */
+    size_t runs;          /* of one batch item */
+    size_t conv_rows;     /* rows of one run of the convolution, at most */
 
-    /* For what stages [0, s) make: columns of a row, rows of a call at most, and where it lies in a
-     * thread's buffer; merged: what a pool has added up before it folds along the width. */
+    /* For what stages [0, s) make: columns of a row at most, rows of a call at most, and where it
+     * lies in a thread's buffer; merged: what a pool has added up before it folds along the width.
+     */
     size_t columns[UC_MAX_STAGES + 1];
+    size_t scale[UC_MAX_STAGES + 1]; /* columns by those of the run, or of the piece packed */
     size_t rows_made[UC_MAX_STAGES + 1];
     uc_rows shape[UC_MAX_STAGES + 1];  /* of that many rows, where a stage makes them */
     uc_rows merged[UC_MAX_STAGES + 1]; /* and of what a pool merges for them */

@@ -25,8 +25,11 @@ static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
 static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
     const uc_chain *chain = &plan->chain;
     const uc_pass *pass = &plan->pass[index];
-    fprintf(file, "pass %zu:    %zu stages; %zu x %zu bands of %zu x %zu rows; ", index + 1,
-            pass->stages, pass->bands[0], pass->bands[1], pass->band[0], pass->band[1]);
+    fprintf(file, "pass %zu:    %zu stages; %zu x %zu", index + 1, pass->stages, pass->bands[0],
+            pass->bands[1]);
+    if (pass->bands[2] > 1)
+        fprintf(file, " x %zu", pass->bands[2]);
+    fprintf(file, " bands of %zu x %zu rows; ", pass->band[0], pass->band[1]);
     if (pass->stages == chain->stage_count)
         fprintf(file, "stored\n");
     else

@@ -34,12 +34,19 @@ typedef struct walk {
     void *output;
     char *workspace;
     size_t item;
-    uc_span band[2];            /* depths and heights of the pass's space */
-    uc_reach source[2];         /* what the slab holds of them */
+    uc_span band[UC_SPACE];     /* of the pass's space */
+    uc_reach source[2];         /* depths and heights that the slab holds for it */
+    uc_span inputs;             /* columns that it holds */
+    uc_span piece;              /* and those that are loaded */
+    uc_span segment;            /* columns of this run */
+    uc_span products;           /* and those of the inputs that it reads */
     run_classes classes;        /* of the runs of one depth of the band */
+    size_t segments;            /* of the band: each has them all */
     size_t depth_blocks;        /* or how many blocks it has */
     uc_axis axis[UC_SPACE];     /* of the convolution */
-    uc_taps first_column;       /* along its width */
+    uc_taps first_column;       /* of the run, along its width */
+    size_t lanes;               /* of a phase along the width, behind the first whole_phases */
+    size_t whole_phases;        /* of them one less */
     size_t first_panel, panels; /* the block of output channels */
     size_t first_channel, channels;
     char *kept;   /* where the rows of this run are kept, or NULL */
@@ -84,11 +91,22 @@ static uc_summary *measures_of(const walk *w, size_t run) {
            run * w->pass->extent.channels; /* a block uses the first of them */
 }
 
+/* Columns of a row of what stages [0, stages) make: of the run behind the convolution, of the band
+ * before it. */
+static size_t columns_of(const walk *w, size_t stages) {
+    const uc_pass *pass = w->pass;
+    const size_t conv = w->plan->chain.conv_stage;
+    if (pass->stages <= conv)
+        return pass->columns[stages];
+    return pass->scale[stages] * (stages > conv ? w->segment.count : w->piece.count);
+}
+
 static uc_rows rows_of(const walk *w, size_t stages, size_t count) {
     uc_rows rows = count == w->pass->rows_made[stages]
                        ? w->pass->shape[stages]
                        : uc_plan_rows(w->plan, w->pass, stages, count);
     rows.reals = w->buffer + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
+    rows.columns = columns_of(w, stages);
     if (stages > w->plan->chain.conv_stage && w->pass->keeps) {
         rows.reals = w->kept;
         rows.channels = w->channels;
@@ -109,9 +127,14 @@ static size_t row_offset(const walk *w, const uc_extent *extent, const size_t st
            w->plan->element_bytes;
 }
 
+/* The first column of a row of the input that is loaded. */
 static const char *input_row(const walk *w, size_t c, size_t depth, size_t height) {
-    return (const char *)w->input +
-           row_offset(w, &w->plan->chain.in, w->plan->in_step, c, depth, height);
+    const uc_plan *plan = w->plan;
+    const char *row =
+        (const char *)w->input + row_offset(w, &plan->chain.in, plan->in_step, c, depth, height);
+    if (!w->piece.begin)
+        return row;
+    return row + w->piece.begin * w->pass->scale[0] * plan->in_step[2] * plan->element_bytes;
 }
 
 /* Whether the elements of a row are not neighbours in a tensor. */
@@ -136,6 +159,7 @@ static uc_rows borrow_rows(const walk *w, size_t depth, size_t height, size_t st
     uc_rows rows = uc_plan_rows(w->plan, w->pass, 0, count);
     /* Nothing is written through it. */
     rows.reals = (char *)(uintptr_t)input_row(w, 0, depth, height);
+    rows.columns = columns_of(w, 0);
     rows.lanes = uc_extent_positions(in);
     rows.pitch = step * in->size[2];
     return rows;
@@ -150,7 +174,7 @@ static void prefetch_row(const char *row, size_t bytes) {
         __builtin_prefetch(row + i);
 }
 
-/* Loads the first columns of a row of the input. */
+/* Loads columns of a row of the input, from the band's first on. */
 static void load_row(const walk *w, size_t c, size_t depth, size_t height, size_t columns,
                      void *reals) {
     const uc_chain *chain = &w->plan->chain;
@@ -223,7 +247,7 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
     /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
     const ptrdiff_t origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
                              ((ptrdiff_t)h->source - w->source[1].begin) * (ptrdiff_t)run.x_row +
-                             (ptrdiff_t)pass->lead;
+                             (ptrdiff_t)pass->lead - (ptrdiff_t)w->inputs.begin;
     uc_taps width = w->first_column;
     for (size_t e = 0; e < rows->phases; e++) {
         const size_t phase[UC_SPACE] = {d->phase, h->phase, width.phase};
@@ -235,8 +259,8 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
             (const char *)plan->weights + uc_pack_phase_offset(conv, w->axis, phase) * bytes;
         run.x = (const char *)slab_of(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
         run.y = (char *)rows->reals + (e * rows->phase_step + first * rows->pitch) * bytes;
-        run.lanes = (several ? (rows->rows - 1) * rows->pitch : 0) + pass->lanes -
-                    (e >= pass->whole_phases);
+        run.lanes =
+            (several ? (rows->rows - 1) * rows->pitch : 0) + w->lanes - (e >= w->whole_phases);
         if (amx) {
             run.weights = uc_amx_phase(&plan->amx, conv, w->axis, phase);
             run.x = pairs_of(w) + (origin + (ptrdiff_t)width.source);
@@ -255,8 +279,8 @@ static void fill_run(const walk *w, const uc_rows *rows, const uc_taps *d, const
 
 /* Reals from one row of products to the next. */
 static size_t spread_pitch(const walk *w) {
-    return w->plan->borrows ? w->axis[2].in
-                            : round_up(w->axis[2].in, w->plan->kernels->vector_lanes);
+    return w->plan->borrows ? w->products.count
+                            : round_up(w->products.count, w->plan->kernels->vector_lanes);
 }
 
 /* Adds products of some rows of inputs and all taps along the width to rows of outputs from `first`
@@ -269,11 +293,12 @@ static void spread_products(const walk *w, const uc_rows *rows, size_t first, si
                  pitch = spread_pitch(w);
     uc_taps width = w->first_column;
     for (size_t e = 0; e < rows->phases; e++) {
-        const size_t lanes = w->pass->lanes - (e >= w->pass->whole_phases);
+        const size_t lanes = w->lanes - (e >= w->whole_phases);
         for (size_t t = 0; t < uc_axis_phase_taps(axis, width.phase); t++) {
             /* Lane j reads input source + j - t. */
-            const size_t begin = t > width.source ? t - width.source : 0,
-                         past = axis->in + t > width.source ? axis->in + t - width.source : 0,
+            const size_t low = w->products.begin + t, high = low + w->products.count,
+                         begin = low > width.source ? low - width.source : 0,
+                         past = high > width.source ? high - width.source : 0,
                          end = past < lanes ? past : lanes, tap = width.phase + t * axis->stride;
             for (size_t c = 0; begin < end && c < channels; c++)
                 plan->kernels->merge[UC_OP_avgpool](
@@ -282,7 +307,7 @@ static void spread_products(const walk *w, const uc_rows *rows, size_t first, si
                             bytes,
                     rows->pitch,
                     products +
-                        ((tap * channels + c) * count * pitch + width.source + begin - t) * bytes,
+                        ((tap * channels + c) * count * pitch + width.source + begin - low) * bytes,
                     pitch, count, end - begin, false);
         }
         if (++width.phase == axis->stride) {
@@ -300,31 +325,44 @@ static void multiply_rows(const walk *w, uc_conv_run *run, size_t depth, size_t 
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const size_t bytes = plan->kernels->real_bytes, vector = plan->kernels->vector_lanes,
-                 columns = w->axis[2].in;
+                 columns = w->products.count;
     char *products = run->y;
     run->y_channel = count * run->y_row;
     if (!plan->borrows) {
-        run->x = slab_of(w) + ((depth - (size_t)w->source[0].begin) * run->x_depth +
-                               (height - (size_t)w->source[1].begin) * run->x_row +
-                               channel * run->x_channel + pass->lead) *
-                                  bytes;
+        run->x = slab_of(w) +
+                 ((depth - (size_t)w->source[0].begin) * run->x_depth +
+                  (height - (size_t)w->source[1].begin) * run->x_row + channel * run->x_channel +
+                  pass->lead + w->products.begin - w->inputs.begin) *
+                     bytes;
         run->rows = count;
         run->lanes = columns;
         plan->kernels->conv(run);
         return;
     }
-    const char *x = input_row(w, channel, depth, height);
-    const size_t lanes = count * columns, whole = lanes / vector * vector;
-    run->x = x;
-    run->rows = 1;
-    run->lanes = whole;
-    plan->kernels->conv(run);
-    if (whole == lanes)
-        return;
-    run->x = x + (lanes - vector) * bytes;
-    run->y = products + (lanes - vector) * bytes;
-    run->lanes = vector;
-    plan->kernels->conv(run);
+    const bool all = columns == w->axis[2].in;
+    const size_t lanes = all ? count * columns : columns, whole = lanes / vector * vector;
+    for (size_t r = 0; r < (all ? 1 : count); r++) {
+        const char *x = input_row(w, channel, depth, height + r) +
+                        (w->products.begin - w->inputs.begin) * bytes;
+        char *y = products + r * run->y_row * bytes;
+        run->rows = 1;
+        if (lanes < vector) {
+            run->x = x;
+            run->y = y;
+            run->source = 0;
+            run->in_columns = run->lanes = lanes;
+            plan->kernels->conv_exact(run);
+            continue;
+        }
+        for (size_t lane = 0; lane < lanes;) {
+            const size_t some = lane ? vector : whole, at = lane ? lanes - vector : 0;
+            run->x = x + at * bytes;
+            run->y = y + at * bytes;
+            run->lanes = some;
+            plan->kernels->conv(run);
+            lane = at + some;
+        }
+    }
     run->y = products;
 }
 
@@ -344,8 +382,10 @@ static void fetch_inputs(const walk *w, const uc_rows *rows, const uc_taps *d, c
         return;
     for (size_t td = d->first; td < d->end; td++)
         for (size_t c = channel; c < channel + channels; c++)
-            prefetch_row(input_row(w, c, d->source - td, first),
-                         (end - first) * in->size[2] * bytes);
+            for (size_t row = first; row < end; row++)
+                prefetch_row(input_row(w, c, d->source - td, row) +
+                                 (w->products.begin - w->inputs.begin) * bytes,
+                             w->products.count * bytes);
 }
 
 /* The convolution to few channels: products of some input channels and one tap along depth and
@@ -454,6 +494,7 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
                          ? w->pass->merged[stages]
                          : uc_plan_merged(plan, w->pass, stages, count);
     merged.reals = w->buffer + w->pass->merged_at[stages] * plan->kernels->real_bytes;
+    merged.columns = columns_of(w, stages - 1);
     bool begun[UC_MAX_ROWS] = {false};
 
     const size_t front = depth * window[0], back = front + window[0];
@@ -475,7 +516,7 @@ static uc_rows pool_rows(const walk *w, size_t stages, size_t depth, size_t heig
                                                         made.lanes, made.channels, made.lanes,
                                                         !begun[0]);
                     for (size_t r = 0; r < some; r++) {
-                        const size_t target = (h + r * step) / window[1] - height;
+                        const size_t target = all ? r : (h + r * step) / window[1] - height;
                         if (!all)
                             merge_row(w, stage->op, &merged, target, &made, r, !begun[target]);
                         begun[target] = true;
@@ -588,13 +629,15 @@ static void split_row(const walk *w, size_t depth_index, size_t row_index) {
                               cells_of(w, row));
 }
 
-/* One row of the slab, in all channels: zeros, the columns, zeros. */
+/* A piece of a row of the slab, in all channels: zeros before the first, the columns, zeros behind
+ * the last. */
 static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const size_t bytes = plan->kernels->real_bytes;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
-    const size_t columns = conv->in.size[2];
+    const size_t before = w->piece.begin - w->inputs.begin, columns = w->piece.count;
+    const bool last = before + columns == w->inputs.count;
     const size_t depth = (size_t)w->source[0].begin + depth_index;
     const ptrdiff_t row_input = w->source[1].begin + (ptrdiff_t)row_index;
     const size_t height = (size_t)row_input;
@@ -610,16 +653,18 @@ static void pack_row(const walk *w, size_t depth_index, size_t row_index) {
                                   c * pass->channel_step) *
                                      bytes;
         if (zeros) {
-            memset(row, 0, pass->pitch * bytes);
+            memset(row, 0, before ? 0 : pass->pitch * bytes);
             continue;
         }
-        memset(row, 0, pass->lead * bytes);
-        row += pass->lead * bytes;
+        if (!before)
+            memset(row, 0, pass->lead * bytes);
+        row += (pass->lead + before) * bytes;
         if (direct)
             load_row(w, c, depth, height, columns, row);
         else
             memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);
-        memset(row + columns * bytes, 0, (pass->pitch - pass->lead - columns) * bytes);
+        if (last)
+            memset(row + columns * bytes, 0, (pass->pitch - pass->lead - before - columns) * bytes);
     }
     if (plan->amx.kernels) /* from the reals, while they are hot */
         *spoilt_of(w, depth_index, row_index) = !uc_amx_row(
@@ -689,6 +734,32 @@ static run_rows find_run(const walk *w, size_t number) {
                       left < pass->rows ? left : pass->rows};
 }
 
+/* Sets which columns a run has, of the pass's space. */
+static void enter_segment(walk *w, uc_span segment) {
+    const uc_axis *axis = &w->axis[2];
+    const size_t window = uc_plan_window(&w->plan->chain, w->pass->stages, 2);
+    const uc_span conv = {segment.begin * window, segment.count * window};
+    w->segment = segment;
+    w->first_column = uc_axis_taps(axis, conv.begin);
+    w->lanes = (conv.count - 1) / axis->stride + 1;
+    w->whole_phases = (conv.count - 1) % axis->stride + 1;
+    if (w->plan->spreads)
+        w->products =
+            w->segments == 1 && w->pass->bands[2] == 1 ? w->inputs : uc_axis_sources(axis, conv);
+}
+
+/* Takes the columns of a run, and says where its rows are. Those of a segment come after those of
+ * the one before. */
+static run_rows enter_run(walk *w, size_t number) {
+    if (w->segments == 1)
+        return find_run(w, number);
+    const size_t runs = w->classes.all * w->band[0].count;
+    uc_span segment = uc_part(w->band[2].count, w->pass->segment, number / runs);
+    segment.begin += w->band[2].begin;
+    enter_segment(w, segment);
+    return find_run(w, number % runs);
+}
+
 /* Stores rows whose elements go apart, one by one. */
 static void store_turned(const walk *w, const uc_rows *rows, const char *scales, char *to) {
     const uc_plan *plan = w->plan;
@@ -715,7 +786,8 @@ static void store_rows(const walk *w, const run_rows *run, const uc_rows *rows,
     uc_rows there = *rows;
     there.rows = run->count;
     char *to = (char *)w->output +
-               row_offset(w, out, plan->out_step, w->first_channel, run->depth, run->height);
+               row_offset(w, out, plan->out_step, w->first_channel, run->depth, run->height) +
+               w->segment.begin * plan->out_step[2] * plan->element_bytes;
     if (is_turned(w))
         store_turned(w, &there, scales, to);
     else
@@ -741,7 +813,7 @@ static void measure_rows(const walk *w, const uc_rows *rows, uc_summary *measure
 /* Makes a run's rows, and stores or measures them. */
 static void make_run(walk *w, size_t number, size_t runs_before) {
     const uc_pass *pass = w->pass;
-    const run_rows run = find_run(w, number);
+    const run_rows run = enter_run(w, number);
     if (pass->keeps)
         w->kept = kept_rows(w, number);
     const uc_rows rows =
@@ -776,7 +848,7 @@ static void store_kept(const walk *w, const run_rows *run, uc_rows *rows,
 
 /* Goes on from a run's rows as they were measured and kept. */
 static void resume_run(walk *w, size_t number) {
-    const run_rows run = find_run(w, number);
+    const run_rows run = enter_run(w, number);
     w->kept = kept_rows(w, number);
     uc_rows rows = rows_of(w, uc_plan_made_by(&w->plan->chain, w->pass->stages), run.count);
     store_kept(w, &run, &rows, measures_of(w, number));
@@ -1067,15 +1139,25 @@ typedef struct band_work {
     size_t runs_before;
 } band_work;
 
-static void pack_band(const band_work *work, const walk *w, uc_member *member) {
-    const size_t rows = work->depths * work->rows;
-    for (size_t i; uc_team_take(member, rows + 1, &i);)
-        if (i == rows)
+static void pack_band(const band_work *work, walk *w, uc_member *member) {
+    const size_t pieces = uc_parts(w->inputs.count, w->pass->piece),
+                 tasks = work->depths * work->rows * pieces;
+    for (size_t i; uc_team_take(member, tasks + 1, &i);) {
+        size_t row = i;
+        if (i == tasks) {
             pack_rest(w, work->depths, work->rows);
-        else if (w->plan->winograd)
-            split_row(w, i / work->rows, i % work->rows);
+            continue;
+        }
+        if (pieces > 1) {
+            row = i / pieces;
+            w->piece = uc_part(w->inputs.count, w->pass->piece, i % pieces);
+            w->piece.begin += w->inputs.begin;
+        }
+        if (w->plan->winograd)
+            split_row(w, row / work->rows, row % work->rows);
         else
-            pack_row(w, i / work->rows, i % work->rows);
+            pack_row(w, row / work->rows, row % work->rows);
+    }
 }
 
 /* What one thread does of it. */
@@ -1112,11 +1194,27 @@ static void work_on_band(uc_member *member, void *context) {
     }
 }
 
+/* The columns of a band: what it reads, and its first run's. */
+static void enter_columns(walk *w) {
+    const uc_pass *pass = w->pass;
+    const uc_chain *chain = &w->plan->chain;
+    const size_t window = uc_plan_window(chain, pass->stages, 2);
+    w->inputs = (uc_span){0, w->axis[2].in};
+    if (pass->bands[2] > 1)
+        w->inputs = uc_axis_sources(
+            &w->axis[2], (uc_span){w->band[2].begin * window, w->band[2].count * window});
+    w->piece = w->inputs;
+    w->segments = uc_parts(w->band[2].count, pass->segment);
+    if (pass->stages > chain->conv_stage)
+        enter_segment(w, w->band[2]);
+}
+
 /* Packs and makes one band of one item. Returns how many runs it had. */
 static size_t run_band(walk *w, size_t runs_before) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     band_work work = {.walk = w, .shares = 1, .runs_before = runs_before};
+    enter_columns(w);
     if (pass->stages > plan->chain.conv_stage) {
         for (size_t i = 0; i < 2; i++)
             w->source[i] = uc_plan_reach(plan, pass, i, w->band[i]);
@@ -1133,7 +1231,7 @@ static size_t run_band(walk *w, size_t runs_before) {
         work.whole = count_whole(w, work.count);
     } else {
         w->classes = count_runs(w);
-        work.whole = work.count = w->classes.all * w->band[0].count;
+        work.whole = work.count = w->classes.all * w->band[0].count * w->segments;
     }
     uc_team_run(plan->threads, work_on_band, &work);
     return work.count;
@@ -1143,13 +1241,14 @@ void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *wor
     walk w = {.plan = plan, .input = input, .output = output, .workspace = workspace};
     for (size_t i = 0; i < UC_SPACE; i++)
         w.axis[i] = uc_axis_of(&plan->chain.stage[plan->chain.conv_stage], i);
-    w.first_column = uc_axis_taps(&w.axis[2], 0);
     for (size_t p = 0; p < plan->pass_count; p++) {
         w.pass = &plan->pass[p];
         for (w.item = 0; w.item < plan->chain.batch_size; w.item++) {
             size_t runs = 0;
-            for (size_t b = 0; b < w.pass->bands[0] * w.pass->bands[1]; b++) {
-                const size_t at[2] = {b / w.pass->bands[1], b % w.pass->bands[1]};
+            for (size_t b = 0; b < w.pass->bands[0] * w.pass->bands[1] * w.pass->bands[2]; b++) {
+                const size_t rows = b / w.pass->bands[2],
+                             at[2] = {rows / w.pass->bands[1], rows % w.pass->bands[1]};
+                w.band[2] = uc_part(w.pass->extent.size[2], w.pass->band[2], b % w.pass->bands[2]);
                 for (size_t i = 0; i < 2; i++) {
                     const size_t begin = at[i] * w.pass->band[i],
                                  left = w.pass->extent.size[i] - begin;

@@ -49,7 +49,7 @@ static size_t elems_of(uc_shape shape) {
 
 static float *tensor_new(uc_shape shape, size_t *total) {
     const size_t elems = elems_of(shape);
-    float *tensor = check_alloc(elems * sizeof *tensor);
+    float *tensor = check_alloc(elems * sizeof(double)); /* of f32, but f64 may read it */
     struct rng rng = {1};
     for (size_t i = 0; i < elems; i++)
         tensor[i] = (float)(rng_unit(&rng) - 0.5);
@@ -170,6 +170,33 @@ static void check_workspace(const char *slug, size_t threads) {
     job_free(&job);
 }
 
+/* Rows that are much longer than a cache, and many channels: the same. */
+static const char *const wide[] = {
+    "f32 1x256x100000, conv_transpose 128 kernel 4 stride 2 padding 1",
+    "f32 1x64x100000, gelu, conv_transpose 256 kernel 16 stride 8 padding 4, layernorm_channel "
+    "1e-5",
+    "f16 1x512x30000, avgpool 2, conv_transpose 512 kernel 3, softmax_channel, maxpool 2",
+    "f64 1x64x2x20000, conv_transpose 64 kernel 4 stride 2 padding 1",
+    "f32 1x600x6x20000, conv_transpose 2 kernel 5 padding 2",
+    "bf16 1x64x4x4x9000, conv_transpose 100 kernel 3 stride 2 padding 1, gelu",
+    "f32 1x64x100000x1, conv_transpose 64 kernel 4 stride 2 padding 1",
+};
+
+static void check_wide(const char *text, size_t threads) {
+    uc_chain *chain = NULL;
+    if (!CHECK(uc_chain_parse(text, &chain) == UC_OK, "%s", uc_last_error()))
+        return;
+    struct job job = {.chain = chain};
+    for (size_t i = 0; i < uc_chain_operand_count(chain); i++) {
+        job.tensors[i] = tensor_new(uc_chain_operand(chain, i).shape, &job.operand_bytes);
+        job.operands[i] = job.tensors[i]; /* whatever their type makes of it */
+    }
+    const size_t bytes = workspace_of(&job, threads), most = threads * workspace_per_thread;
+    printf("%s, %zu threads: workspace %.2f MB\n", text, threads, (double)bytes / megabyte);
+    CHECK(bytes <= most, "%s: %zu bytes for %zu threads, %zu at most", text, bytes, threads, most);
+    job_free(&job);
+}
+
 int main(int argc, char **argv) {
     if (argc > 2)
         return measure(argv[1], strtoull(argv[2], NULL, 10));
@@ -180,5 +207,8 @@ int main(int argc, char **argv) {
         for (size_t batch_size = 1; batch_size <= 2; batch_size++)
             measure_in_child(argv[0], slug, batch_size);
     }
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        for (size_t threads = 1; threads <= 64; threads *= 8)
+            check_wide(wide[i], threads);
     return check_done();
 }

@@ -83,8 +83,13 @@ char *run_description(const uc_plan *plan) {
 }
 
 bool run_says(const uc_chain *chain, const struct data *data, const char *words) {
+    return run_says_with(chain, data, NULL, words);
+}
+
+bool run_says_with(const uc_chain *chain, const struct data *data, const uc_options *options,
+                   const char *words) {
     uc_plan *plan = NULL;
-    check_status("uc_plan_create", UC_OK, uc_plan_create(chain, data->operands, NULL, &plan));
+    check_status("uc_plan_create", UC_OK, uc_plan_create(chain, data->operands, options, &plan));
     char *text = run_description(plan);
     const bool said = strstr(text, words);
     free(text);

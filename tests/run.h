@@ -33,6 +33,8 @@ char *run_description(const uc_plan *plan);
 
 /* Whether the description of a plan for this chain has these words. */
 bool run_says(const uc_chain *chain, const struct data *data, const char *words);
+bool run_says_with(const uc_chain *chain, const struct data *data, const uc_options *options,
+                   const char *words);
 
 /* The canonical text of a chain, for the caller to free. */
 char *run_text(const uc_chain *chain);
