@@ -28,8 +28,10 @@ static int omp_get_max_threads(void) {
 
 #define MAX_THREADS 1024
 
-/* What a slab may take, if one row does not need more. */
-#define SLAB_BYTES ((size_t)4 << 20)
+/* What a slab may take, if one row does not need more; and where even that is cut: the rows that it
+ * makes take more then. */
+#define SLAB_BYTES ((size_t)6 << 20)
+#define CUT_SLAB_BYTES ((size_t)4 << 20)
 
 /* What the rows of a run may take where it has a few channels: they should stay in L1. */
 #define RUN_BYTES ((size_t)24 << 10)
@@ -381,6 +383,10 @@ static bool halve_columns(const uc_plan *plan, uc_pass *pass) {
     return true;
 }
 
+static size_t most_slab(const uc_pass *pass) {
+    return pass->band[2] < pass->extent.size[2] ? CUT_SLAB_BYTES : SLAB_BYTES;
+}
+
 /* Cuts the pass into bands until their slabs are small enough, depth first. */
 static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     for (size_t i = 0; i < 2; i++)
@@ -388,7 +394,7 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
     if (pass->stages > plan->chain.conv_stage && !plan->borrows) {
         bool fits;
         while (!(fits = plan_steps(plan, pass)) ||
-               pass->slab_elems * plan->kernels->real_bytes > SLAB_BYTES) {
+               pass->slab_elems * plan->kernels->real_bytes > most_slab(pass)) {
             const size_t unit[2] = {plan->winograd ? pass->block[0] : 1,
                                     plan->winograd ? pass->block[1] : 1};
             const size_t i = pass->band[0] > unit[0] ? 0 : 1;
