@@ -1,5 +1,5 @@
 /* AMX: which chains it fills, its weights, and rows of pairs.
- * Called by algorithm.c, plan.c and tile.c. */
+ * Called by algorithm.c, plan.c, slab.c and fill.c. */
 #include "amx.h"
 
 #include <float.h>

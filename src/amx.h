@@ -1,5 +1,5 @@
 /* AMX: a third way to fill a tile, with products of bf16 numbers in the CPU's own tiles.
- * Chosen by algorithm.c, packed by plan.c, run by tile.c.
+ * Chosen by algorithm.c, packed by plan.c, run by fill.c.
  *
  * It goes with the direct way: the same runs of rows, from a slab of pairs of bf16 beside the one
  * of reals. Rows whose numbers AMX would spoil, because they are not finite, too large or so small

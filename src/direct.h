@@ -1,5 +1,5 @@
 /* The direct convolution: how its rows share vectors, and about how long it takes.
- * Called by plan.c and algorithm.c; tile.c runs it. */
+ * Called by plan.c and algorithm.c; fill.c runs it. */
 #ifndef UC_DIRECT_H
 #define UC_DIRECT_H
 

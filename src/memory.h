@@ -13,6 +13,11 @@
 bool uc_size_mul(size_t *total, size_t factor);
 bool uc_size_add(size_t *total, size_t term);
 
+/* The next multiple; what it is must fit. */
+static inline size_t uc_round_up(size_t count, size_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
+
 /* Rounds up to a multiple of UC_ALIGNMENT; false like uc_size_add(). */
 bool uc_size_align(size_t *total);
 

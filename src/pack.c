@@ -1,5 +1,5 @@
 /* The kernel: from the user's tensor to the order in which the convolution reads it.
- * Called by plan.c once per plan; tile.c asks where a phase starts. */
+ * Called by plan.c once per plan; fill.c asks where a phase starts. */
 #include "pack.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The kernel in the order and type in which the convolution reads it.
- * Called by plan.c, once per plan; tile.c asks where a phase starts. */
+ * Called by plan.c, once per plan; fill.c asks where a phase starts. */
 #ifndef UC_PACK_H
 #define UC_PACK_H
 

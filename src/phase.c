@@ -1,5 +1,5 @@
 /* One dimension of a transposed convolution, split by stride into phases.
- * Called by pack.c, plan.c and tile.c. */
+ * Called by pack.c, plan.c and the rooms of walk.h. */
 #include "phase.h"
 
 static size_t smaller(size_t a, size_t b) {

@@ -1,5 +1,6 @@
 /* One dimension of a transposed convolution, split by stride into phases.
- * Used by pack.c (the order of the weights), plan.c and tile.c (which taps reach which output).
+ * Used by pack.c (the order of the weights), plan.c, fill.c and others (which taps reach which
+ * output).
  *
  * Output o is reached by the inputs i and taps k with i * stride + k = o + padding. So o belongs to
  * the phase r = (o + padding) mod stride, whose taps are k = r, r + stride, r + 2 * stride, ...:

@@ -86,10 +86,6 @@ static uc_status read_options(const uc_options *given, uc_options *options) {
     return UC_OK;
 }
 
-static size_t round_up(size_t count, size_t multiple) {
-    return (count + multiple - 1) / multiple * multiple;
-}
-
 size_t uc_plan_made_by(const uc_chain *chain, size_t stages) {
     while (stages) {
         const uc_needs needs = uc_ops[chain->stage[stages - 1].op].needs;
@@ -143,11 +139,11 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
     if (conv && pass->conv_rows > 1)
         rows.pitch = pass->pitch;
     else if (conv && count > 1)
-        rows.pitch = round_up(lanes, plan->kernels->vector_lanes);
+        rows.pitch = uc_round_up(lanes, plan->kernels->vector_lanes);
     else if (pass->conv_rows > 1 && made > 1 && made_by_conv(chain, made - 1) &&
              chain->stage[made - 1].window[2] == chain->stage[chain->conv_stage].conv.stride[2])
         rows.pitch = pass->pitch; /* a pool of all phases leaves lanes where they are */
-    rows.phase_step = round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
+    rows.phase_step = uc_round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
     rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
 }
@@ -161,7 +157,7 @@ uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, 
         return uc_plan_rows(plan, pass, stages - 1, count); /* as it makes them */
     rows.rows = count;
     rows.pitch = (rows.columns - 1) / rows.phases + 1;
-    rows.phase_step = round_up(count * rows.pitch, plan->kernels->vector_lanes);
+    rows.phase_step = uc_round_up(count * rows.pitch, plan->kernels->vector_lanes);
     rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
 }
@@ -271,7 +267,7 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
                  few = 2 * plan->kernels->vector_lanes * conv->conv.stride[2] / window,
-                 least = round_up(few > LEAST_SEGMENT ? few : LEAST_SEGMENT, LEAST_SEGMENT);
+                 least = uc_round_up(few > LEAST_SEGMENT ? few : LEAST_SEGMENT, LEAST_SEGMENT);
     if (columns < 2 * least)
         return;
     /* As doubles: a product of these may be too large for more. */
@@ -280,7 +276,7 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const double shared = fmax((double)columns * runs / RUNS, LONG_SEGMENT),
                  segment = fmax(fmin((double)SEGMENT_BYTES / column, shared), (double)least);
     if (segment < (double)columns)
-        pass->segment = round_up((size_t)segment, LEAST_SEGMENT);
+        pass->segment = uc_round_up((size_t)segment, LEAST_SEGMENT);
 }
 
 /* The blocks that the pass goes by, and rows of the slab as they want them: in planes. */
@@ -322,8 +318,8 @@ static void plan_slab(const uc_plan *plan, uc_pass *pass) {
     pass->pitch = pitch > lanes ? pitch : lanes;
     pass->conv_rows = choose_conv_rows(plan, pass, lanes);
     if (pass->conv_rows == 1) {
-        pass->lead = round_up(lead, vector); /* the first column is aligned */
-        pass->pitch = round_up(inputs + (pass->lead > tail ? pass->lead : tail), vector);
+        pass->lead = uc_round_up(lead, vector); /* the first column is aligned */
+        pass->pitch = uc_round_up(inputs + (pass->lead > tail ? pass->lead : tail), vector);
     }
 }
 
@@ -374,7 +370,7 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
 
 /* Halves the columns of bands, if they have more than a few runs of them. */
 static bool halve_columns(const uc_plan *plan, uc_pass *pass) {
-    const size_t half = round_up((pass->band[2] + 1) / 2, pass->segment);
+    const size_t half = uc_round_up((pass->band[2] + 1) / 2, pass->segment);
     if (half >= pass->band[2] || half < 4 * pass->segment || pass->conv_rows > 1)
         return false;
     pass->band[2] = half;
@@ -403,7 +399,7 @@ static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
                     break;
                 continue;
             }
-            pass->band[i] = round_up((pass->band[i] + 1) / 2, unit[i]);
+            pass->band[i] = uc_round_up((pass->band[i] + 1) / 2, unit[i]);
         }
         if (!fits)
             return uc_fail(UC_NO_MEMORY,
@@ -468,8 +464,8 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         const uc_axis axis = uc_axis_of(conv, 2);
         const bool all = pass->segment == pass->extent.size[2];
         size_t elems =
-            round_up(all ? axis.in : inputs_of(&axis, pass->columns[chain->conv_stage + 1]),
-                     plan->kernels->vector_lanes);
+            uc_round_up(all ? axis.in : inputs_of(&axis, pass->columns[chain->conv_stage + 1]),
+                        plan->kernels->vector_lanes);
         pass->spread_at = pass->buffer_elems;
         fits = fits && uc_size_mul(&elems, uc_spread_products(conv)) &&
                uc_size_mul(&elems, pass->rows_made[chain->conv_stage + 1]) &&

@@ -1,5 +1,5 @@
 /* The direct convolution to few output channels: taps take the place of channels.
- * Called by plan.c, direct.c, pack.c and tile.c. */
+ * Called by plan.c, direct.c, pack.c and fill.c. */
 #include "spread.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The direct convolution to few output channels: taps take the place of channels.
- * Called by plan.c and direct.c (whether it pays), pack.c (weights) and tile.c (rows).
+ * Called by plan.c and direct.c (whether it pays), pack.c (weights) and fill.c (rows).
  *
  * With one to three output channels an input vector that is loaded meets as many weights, and loads
  * decide. But it meets the weights of all taps along the width too, for outputs next to each other:

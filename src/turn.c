@@ -1,5 +1,5 @@
 /* Which dimension lies along the lanes: the width, or one that takes its place.
- * Called by plan.c and tile.c. */
+ * Called by plan.c, rows.c and run.c. */
 #include "turn.h"
 
 #include <math.h>

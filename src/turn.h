@@ -1,5 +1,5 @@
 /* Which dimension lies along the lanes: the width, or one that takes its place.
- * Called by plan.c; tile.c loads and stores rows accordingly.
+ * Called by plan.c; rows.c loads and run.c stores rows accordingly.
  *
  * Rows of one or two columns fill few lanes and meet little but the zeros around them. Where the
  * height or depth is longer, the plan swaps it with the width: inside, it is the width, and only

@@ -1,5 +1,5 @@
 /* The Winograd convolution: weights, blocks, and how a block is filled.
- * Called by plan.c and pack.c (weights) and by tile.c (blocks). */
+ * Called by plan.c and pack.c (weights) and by block.c (blocks). */
 #include "winograd.h"
 
 #include <math.h>
@@ -172,10 +172,6 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
 
 /* ---- Blocks ---- */
 
-static size_t round_up(size_t count, size_t multiple) {
-    return (count + multiple - 1) / multiple * multiple;
-}
-
 /* Rows of combined inputs, of all phases; and of the (d, h) phase that reads the most of them. */
 static size_t input_rows(const uc_winograd *w) {
     return w->dim[0]->rows * w->dim[1]->rows * w->dim[2]->rows;
@@ -208,7 +204,7 @@ static bool pairs_in_rows(const uc_blocks *b) {
 static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     const size_t outputs[UC_SPACE] = {w->dim[0]->outputs, w->dim[1]->outputs, w->dim[2]->outputs};
     scratch s;
-    s.inputs = round_up(b->lanes, b->pair) / b->pair * b->pair_step;
+    s.inputs = uc_round_up(b->lanes, b->pair) / b->pair * b->pair_step;
     s.plane = pairs_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->lanes + b->pair;
     s.by_height = w->conv->in.channels * outputs[2] * b->plane_step;
     s.by_depth = s.by_height * (w->dim[1]->window + 1);
@@ -220,7 +216,7 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
 /* Too few blocks leave threads without work. How many there are must not decide the blocks, or
  * results would depend on it: halfway between one thread and four. */
 static double idle_cost(size_t blocks) {
-    const double four = (double)round_up(blocks, 4) / (double)blocks;
+    const double four = (double)uc_round_up(blocks, 4) / (double)blocks;
     return (1 + four) / 2;
 }
 
@@ -240,7 +236,7 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
                  in_channels = w->conv->in.channels;
     for (size_t i = 0; i < UC_SPACE; i++)
         b->tiles[i] = (space[i] - 1) / uc_toom_tile(w->dim[i]) + 1;
-    const size_t row = round_up(b->tiles[2], vector);
+    const size_t row = uc_round_up(b->tiles[2], vector);
     /* Narrow rows share vectors, as many as waste the fewest lanes. */
     const size_t lane_rows = w->dim[0]->outputs * w->dim[1]->outputs * uc_toom_tile(w->dim[2]) *
                              w->conv->out.channels * bytes,
@@ -270,16 +266,16 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
         }
     }
     b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
-    b->used = round_up(b->tile_rows * b->tiles[2], vector);
-    b->lanes = round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
+    b->used = uc_round_up(b->tile_rows * b->tiles[2], vector);
+    b->lanes = uc_round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
     b->pair = 2 * vector;
     b->pair_step = input_rows(w) * in_channels * b->pair;
     b->rows_bytes = b->lanes * lane_rows;
-    b->input_bytes = round_up(b->lanes, b->pair) * lane_inputs;
+    b->input_bytes = uc_round_up(b->lanes, b->pair) * lane_inputs;
     const size_t pairs = CHUNK_BYTES / bytes / phase_rows(w) / in_channels / b->pair;
     b->chunk = (pairs ? pairs : 1) * b->pair;
     b->chunk = b->chunk < b->used ? b->chunk : b->used;
-    b->plane_step = round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
+    b->plane_step = uc_round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
     b->scratch_elems = scratch_of(w, b).total;
 }
 
@@ -462,7 +458,8 @@ static void combine_tile_row(const chunk *c, size_t depth, size_t tile_row) {
 
 /* Whole vectors of the lanes that a block uses. */
 static size_t used_lanes(const uc_block *block) {
-    return round_up(block->rows * block->blocks->tiles[2], block->winograd->kernels->vector_lanes);
+    return uc_round_up(block->rows * block->blocks->tiles[2],
+                       block->winograd->kernels->vector_lanes);
 }
 
 /* The inputs of all points: for each pair of vectors of lanes
@@ -654,7 +651,7 @@ static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[
 static void fill_plain(chunk *c, const size_t phase[2], char *rows, size_t row_set) {
     const uc_winograd *w = c->block->winograd;
     const uc_blocks *blocks = c->block->blocks;
-    const size_t wide = round_up(blocks->tiles[2], w->kernels->vector_lanes);
+    const size_t wide = uc_round_up(blocks->tiles[2], w->kernels->vector_lanes);
     for (size_t r = 0; r < c->block->rows; r++)
         for (c->first = 0; c->first < wide; c->first += c->lanes) {
             const size_t left = wide - c->first;

@@ -1,5 +1,5 @@
 /* The Winograd convolution: a second way to fill a tile, with fewer multiplications.
- * Chosen by plan.c, run by tile.c; docs/winograd.md tells how it works.
+ * Chosen by plan.c, run by block.c; docs/winograd.md tells how it works.
  *
  * Every dimension is one of toom.h; together they make a block of outputs from a block of inputs:
  * the inputs' rows are combined along depth, height and width, multiplied by transformed weights

@@ -1,5 +1,6 @@
 /* The functions that touch numbers: one table per instruction set and arithmetic type.
- * Filled by the stubs beside this file from the *.inc.c sources; called by tile.c and pack.c.
+ * Filled by the stubs beside this file from the *.inc.c sources; called by the rooms of walk.h,
+ * winograd.c and pack.c.
  *
  * "Real" is the type of the arithmetic: double for f64, float for everything else. */
 #ifndef UC_KERNELS_H

@@ -1,5 +1,5 @@
 /* The ops of a chain on rows of a tile: one function per line of ops.def, pools two.
- * Included by kernels.inc.c; called by tile.c through the table.
+ * Included by kernels.inc.c; called by rows.c, run.c and block.c through the table.
  *
  * Ops that need one element or the channels of a position take whole vectors of a channel's lanes
  * and don't care which columns they are. */

@@ -1,5 +1,5 @@
 /* Stores: rows of all channels with their phases zipped, as reals or in 16 bits.
- * Included by kernels.inc.c; called by tile.c as kernels->store(). */
+ * Included by kernels.inc.c; called by run.c as kernels->store(). */
 
 /* Where the columns of a row come from, and how many there are: `lanes` of all phases, and then
  * perhaps one more of some. `room`: lanes of a phase that may be read. */

@@ -1,0 +1,138 @@
+/* Runs of rows: made, then stored or measured, and what goes on from those that were kept.
+ * Called by tile.c and block.c. */
+#include "walk.h"
+
+#include "turn.h"
+
+uc_run_classes uc_run_count(const uc_walk *w) {
+    const size_t heights = w->band[1].count, step = w->pass->step, most = w->pass->rows;
+    uc_run_classes c = {.rows = heights / step, .longer = heights % step};
+    c.runs = c.rows ? (c.rows - 1) / most + 1 : 0;
+    c.runs_longer = c.rows / most + 1;
+    c.all = c.longer * c.runs_longer + (step - c.longer) * c.runs;
+    return c;
+}
+
+/* The runs of a band are numbered depth by depth. */
+static uc_run_rows find_run(const uc_walk *w, size_t number) {
+    const uc_pass *pass = w->pass;
+    const uc_run_classes *c = &w->classes;
+    const size_t depth = number / c->all, in_depth = number % c->all;
+    const bool longer = in_depth < c->longer * c->runs_longer;
+    const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;
+    const size_t runs = longer ? c->runs_longer : c->runs;
+    const size_t class = index / runs + (longer ? 0 : c->longer), first = index % runs * pass->rows;
+    const size_t left = c->rows + longer - first;
+    return (uc_run_rows){w->band[0].begin + depth, w->band[1].begin + class + first * pass->step,
+                         left < pass->rows ? left : pass->rows};
+}
+
+void uc_run_enter(uc_walk *w, uc_span segment) {
+    const uc_axis *axis = &w->axis[2];
+    const size_t window = uc_plan_window(&w->plan->chain, w->pass->stages, 2);
+    const uc_span conv = {segment.begin * window, segment.count * window};
+    w->segment = segment;
+    w->first_column = uc_axis_taps(axis, conv.begin);
+    w->lanes = (conv.count - 1) / axis->stride + 1;
+    w->whole_phases = (conv.count - 1) % axis->stride + 1;
+    if (w->plan->spreads)
+        w->products =
+            w->segments == 1 && w->pass->bands[2] == 1 ? w->inputs : uc_axis_sources(axis, conv);
+}
+
+/* Takes the columns of a run, and says where its rows are. Those of a segment come after those of
+ * the one before. */
+static uc_run_rows enter_run(uc_walk *w, size_t number) {
+    if (w->segments == 1)
+        return find_run(w, number);
+    const size_t runs = w->classes.all * w->band[0].count;
+    uc_span segment = uc_part(w->band[2].count, w->pass->segment, number / runs);
+    segment.begin += w->band[2].begin;
+    uc_run_enter(w, segment);
+    return find_run(w, number % runs);
+}
+
+/* Stores rows whose elements go apart, one by one. */
+static void store_turned(const uc_walk *w, const uc_rows *rows, const char *scales, char *to) {
+    const uc_plan *plan = w->plan;
+    const size_t bytes = plan->element_bytes, real_bytes = plan->kernels->real_bytes;
+    uc_rows row = *rows;
+    row.channels = row.rows = 1;
+    for (size_t c = 0; c < rows->channels; c++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            row.reals = (char *)rows->reals + (c * rows->lanes + r * rows->pitch) * real_bytes;
+            plan->kernels->store(plan->chain.dtype, &row, scales ? scales + c * real_bytes : NULL,
+                                 uc_walk_turned_row(w), 0, 0, false);
+            uc_turn_scatter(to + (c * uc_extent_positions(&plan->chain.out) +
+                                  r * w->pass->step * plan->out_step[1]) *
+                                     bytes,
+                            plan->out_step[2], uc_walk_turned_row(w), rows->columns, bytes);
+        }
+}
+
+void uc_run_store(const uc_walk *w, const uc_run_rows *run, const uc_rows *rows,
+                  const void *scales) {
+    const uc_plan *plan = w->plan;
+    const uc_extent *out = &plan->chain.out;
+    uc_rows there = *rows;
+    there.rows = run->count;
+    char *to =
+        (char *)w->output +
+        uc_walk_row_offset(w, out, plan->out_step, w->first_channel, run->depth, run->height) +
+        w->segment.begin * plan->out_step[2] * plan->element_bytes;
+    if (uc_walk_is_turned(w))
+        store_turned(w, &there, scales, to);
+    else
+        plan->kernels->store(plan->chain.dtype, &there, scales, to, uc_extent_positions(out),
+                             w->pass->step * plan->out_step[1], plan->streams);
+}
+
+size_t uc_run_last_stages(const uc_pass *pass) {
+    return pass->bounds ? pass->stages - 1 : pass->stages;
+}
+
+void uc_run_measure(const uc_walk *w, const uc_rows *rows, uc_summary *measures) {
+    const uc_op op = w->plan->chain.stage[w->pass->stages].op;
+    w->plan->kernels->measure[op](rows, w->pass->bounds, measures);
+}
+
+void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
+    const uc_pass *pass = w->pass;
+    const uc_run_rows run = enter_run(w, number);
+    if (pass->keeps)
+        w->kept = uc_walk_kept(w, number);
+    const uc_rows rows =
+        uc_rows_make(w, uc_run_last_stages(pass), run.depth, run.height, pass->step, run.count);
+    if (pass->stages == w->plan->chain.stage_count)
+        uc_run_store(w, &run, &rows, NULL);
+    else
+        uc_run_measure(w, &rows, uc_walk_measures(w, runs_before + number));
+}
+
+void uc_run_store_kept(const uc_walk *w, const uc_run_rows *run, uc_rows *rows,
+                       const uc_summary *measures) {
+    const uc_plan *plan = w->plan;
+    const size_t first = w->pass->stages, stages = plan->chain.stage_count;
+    size_t next = first + 1;
+    while (next < stages && plan->idle[next])
+        next++;
+    if (next < stages) {
+        uc_rows_finish(w, first, stages, rows, measures, NULL);
+        uc_run_store(w, run, rows, NULL);
+        return;
+    }
+    /* With nothing to do but multiply, that needs no pass of its own. The scales take the place of
+     * rows that are not kept. */
+    const uc_finish finish = uc_rows_finish_of(w, first, measures);
+    void *scales =
+        w->buffer + w->pass->rows_at[plan->chain.conv_stage + 1] * plan->kernels->real_bytes;
+    plan->kernels->scales[finish.stage->op](&finish, rows->channels, scales);
+    uc_run_store(w, run, rows, scales);
+}
+
+void uc_run_resume(uc_walk *w, size_t number) {
+    const uc_run_rows run = enter_run(w, number);
+    w->kept = uc_walk_kept(w, number);
+    uc_rows rows = uc_walk_rows(w, uc_plan_made_by(&w->plan->chain, w->pass->stages), run.count);
+    uc_run_store_kept(w, &run, &rows, uc_walk_measures(w, number));
+}
