@@ -155,7 +155,7 @@ static uc_rows fill_set(const uc_walk *w, const uc_block *block, const set_at *a
 
 size_t uc_block_shares(const uc_walk *w) {
     const uc_chain *chain = &w->plan->chain;
-    const bool pool = uc_plan_made_by(chain, w->pass->stages) != chain->conv_stage + 1;
+    const bool pool = w->pass->made[w->pass->stages] != chain->conv_stage + 1;
     return pool ? 1 : w->axis[0].stride * w->axis[1].stride;
 }
 
@@ -171,7 +171,7 @@ void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares)
     uc_winograd_combine(&block);
     const size_t sets =
         w->plan->outputs[0] * w->plan->outputs[1] * w->axis[0].stride * w->axis[1].stride;
-    const size_t made = uc_plan_made_by(chain, pass->stages), conv = chain->conv_stage + 1;
+    const size_t made = w->pass->made[pass->stages], conv = chain->conv_stage + 1;
     if (made == conv) {
         for (size_t set = sets / shares * share; set < sets / shares * (share + 1); set++) {
             const set_at at = find_set(w, set);

@@ -150,7 +150,7 @@ static void multiply_rows(const uc_walk *w, uc_conv_run *run, size_t depth, size
     const bool all = columns == w->axis[2].in;
     const size_t lanes = all ? count * columns : columns, whole = lanes / vector * vector;
     for (size_t r = 0; r < (all ? 1 : count); r++) {
-        const char *x = uc_rows_input(w, channel, depth, height + r) +
+        const char *x = uc_walk_input(w, channel, depth, height + r) +
                         (w->products.begin - w->inputs.begin) * bytes;
         char *y = products + r * run->y_row * bytes;
         run->rows = 1;
@@ -191,7 +191,7 @@ static void fetch_inputs(const uc_walk *w, const uc_rows *rows, const uc_taps *d
     for (size_t td = d->first; td < d->end; td++)
         for (size_t c = channel; c < channel + channels; c++)
             for (size_t row = first; row < end; row++)
-                uc_rows_fetch(uc_rows_input(w, c, d->source - td, row) +
+                uc_rows_fetch(uc_walk_input(w, c, d->source - td, row) +
                                   (w->products.begin - w->inputs.begin) * bytes,
                               w->products.count * bytes);
 }
@@ -248,17 +248,17 @@ static void fill_spread(const uc_walk *w, const uc_rows *rows, const uc_taps *d,
     }
 }
 
-uc_rows uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count) {
-    const uc_rows rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
+void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows) {
+    *rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
     const uc_taps d = uc_axis_taps(&w->axis[0], depth);
     uc_taps h = uc_axis_taps(&w->axis[1], height);
     if (w->plan->spreads) {
-        fill_spread(w, &rows, &d, &h);
-        return rows;
+        fill_spread(w, rows, &d, &h);
+        return;
     }
     if (w->pass->conv_rows > 1) {
-        fill_run(w, &rows, &d, &h, 0, 1);
-        return rows;
+        fill_run(w, rows, &d, &h, 0, 1);
+        return;
     }
     /* AMX looks at the inputs of every row. */
     const size_t most = w->plan->amx.kernels ? 1 : count;
@@ -268,8 +268,7 @@ uc_rows uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count
              some < most && first + some < count && next.first == h.first && next.end == h.end;
              some++)
             next = uc_axis_next_taps(&w->axis[1], next);
-        fill_run(w, &rows, &d, &h, first, some);
+        fill_run(w, rows, &d, &h, first, some);
         h = next;
     }
-    return rows;
 }

@@ -250,11 +250,13 @@ static void plan_columns(const uc_plan *plan, uc_pass *pass) {
         } else if (needs == UC_NEEDS_WINDOW)
             pass->columns[s] *= stage->window[2];
     }
-    for (size_t s = 0; s <= pass->stages; s++)
+    for (size_t s = 0; s <= pass->stages; s++) {
+        pass->made[s] = uc_plan_made_by(chain, s);
         pass->scale[s] =
             pass->columns[s] / pass->columns[s > chain->conv_stage              ? pass->stages
                                              : pass->stages > chain->conv_stage ? chain->conv_stage
                                                                                 : s];
+    }
 }
 
 /* How wide runs are. Those of blocks have all columns. */

@@ -30,6 +30,7 @@ typedef struct uc_pass {
      * lies in a thread's buffer; merged: what a pool has added up before it folds along the width.
      */
     size_t columns[UC_MAX_STAGES + 1];
+    size_t made[UC_MAX_STAGES + 1];  /* uc_plan_made_by() */
     size_t scale[UC_MAX_STAGES + 1]; /* columns by those of the run, or of the piece packed */
     size_t rows_made[UC_MAX_STAGES + 1];
     uc_rows shape[UC_MAX_STAGES + 1];  /* of that many rows, where a stage makes them */

@@ -7,15 +7,6 @@
 
 #include "turn.h"
 
-const char *uc_rows_input(const uc_walk *w, size_t c, size_t depth, size_t height) {
-    const uc_plan *plan = w->plan;
-    const char *row = (const char *)w->input +
-                      uc_walk_row_offset(w, &plan->chain.in, plan->in_step, c, depth, height);
-    if (!w->piece.begin)
-        return row;
-    return row + w->piece.begin * w->pass->scale[0] * plan->in_step[2] * plan->element_bytes;
-}
-
 bool uc_rows_can_borrow(const uc_walk *w) {
     return !uc_walk_is_turned(w) && w->plan->element_bytes == w->plan->kernels->real_bytes;
 }
@@ -24,7 +15,7 @@ uc_rows uc_rows_borrow(const uc_walk *w, size_t depth, size_t height, size_t ste
     const uc_extent *in = &w->plan->chain.in;
     uc_rows rows = uc_plan_rows(w->plan, w->pass, 0, count);
     /* Nothing is written through it. */
-    rows.reals = (char *)(uintptr_t)uc_rows_input(w, 0, depth, height);
+    rows.reals = (char *)(uintptr_t)uc_walk_input(w, 0, depth, height);
     rows.columns = uc_walk_columns(w, 0);
     rows.lanes = uc_extent_positions(in);
     rows.pitch = step * in->size[2];
@@ -40,7 +31,7 @@ void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_
                   void *reals) {
     const uc_chain *chain = &w->plan->chain;
     const size_t bytes = w->plan->element_bytes;
-    const char *row = uc_rows_input(w, c, depth, height);
+    const char *row = uc_walk_input(w, c, depth, height);
     if (uc_walk_is_turned(w)) {
         uc_turn_gather(uc_walk_turned_row(w), row, w->plan->in_step[2], columns, bytes);
         row = uc_walk_turned_row(w);
@@ -51,14 +42,14 @@ void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_
     w->plan->kernels->load(chain->dtype, row, reals, columns);
 }
 
-static uc_rows load_rows(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count) {
-    const uc_rows rows = uc_walk_rows(w, 0, count);
-    for (size_t c = 0; c < rows.channels; c++)
+static void load_rows(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count,
+                      uc_rows *rows) {
+    *rows = uc_walk_rows(w, 0, count);
+    for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < count; r++)
-            uc_rows_load(w, c, depth, height + r * step, rows.columns,
-                         (char *)rows.reals +
-                             (c * rows.lanes + r * rows.pitch) * w->plan->kernels->real_bytes);
-    return rows;
+            uc_rows_load(w, c, depth, height + r * step, rows->columns,
+                         (char *)rows->reals +
+                             (c * rows->lanes + r * rows->pitch) * w->plan->kernels->real_bytes);
 }
 
 /* Adds row `from_row` of `from` to row `into_row` of what a pool merges, or starts it with it. */
@@ -77,8 +68,8 @@ static void merge_row(const uc_walk *w, uc_op op, const uc_rows *into, size_t in
 
 /* A pool merges the rows of its windows as they are made, phase by phase so that the weights of one
  * serve many rows, and then folds each row along the width. */
-static uc_rows pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t height,
-                         size_t count) {
+static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t height, size_t count,
+                      uc_rows *rows) {
     const uc_plan *plan = w->plan;
     const uc_stage *stage = &plan->chain.stage[stages - 1];
     const size_t *window = stage->window;
@@ -101,8 +92,11 @@ static uc_rows pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t h
                 for (size_t h = begin; left;) {
                     const size_t most = w->pass->rows_made[stages - 1];
                     const size_t some = left < most ? left : most;
-                    const uc_rows made = borrow ? uc_rows_borrow(w, d, h, step, some)
-                                                : uc_rows_make(w, stages - 1, d, h, step, some);
+                    uc_rows made;
+                    if (borrow)
+                        made = uc_rows_borrow(w, d, h, step, some);
+                    else
+                        uc_rows_make(w, stages - 1, d, h, step, some, &made);
                     /* Rows of all windows in their order are merged at once. */
                     const bool all = some == count && step == window[1] &&
                                      made.pitch == merged.pitch && made.lanes == merged.lanes;
@@ -120,9 +114,8 @@ static uc_rows pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t h
                     h += some * step;
                 }
             }
-    const uc_rows rows = uc_walk_rows(w, stages, count);
-    plan->kernels->fold[stage->op](&(uc_finish){.stage = stage}, &merged, &rows);
-    return rows;
+    *rows = uc_walk_rows(w, stages, count);
+    plan->kernels->fold[stage->op](&(uc_finish){.stage = stage}, &merged, rows);
 }
 
 uc_finish uc_rows_finish_of(const uc_walk *w, size_t s, const uc_summary *measured) {
@@ -156,12 +149,14 @@ static void finish_rows(const uc_walk *w, size_t s, uc_rows *rows, const uc_summ
 void uc_rows_finish(const uc_walk *w, size_t first, size_t stages, uc_rows *rows,
                     const uc_summary *measured, char *sums) {
     const uc_plan *plan = w->plan;
-    const size_t group = 4 * plan->kernels->vector_lanes; /* that ops take at a time */
-    size_t lanes = rows->lanes;
-    if (rows->channels * lanes * plan->kernels->real_bytes > STRIP_BYTES) {
-        lanes = STRIP_BYTES / plan->kernels->real_bytes / rows->channels / group * group;
-        lanes = lanes ? lanes : group;
+    if (rows->channels * rows->lanes * plan->kernels->real_bytes <= STRIP_BYTES) {
+        for (size_t s = first; s < stages; s++)
+            finish_rows(w, s, rows, measured, s + 1 == stages ? sums : NULL);
+        return;
     }
+    const size_t group = 4 * plan->kernels->vector_lanes; /* that ops take at a time */
+    const size_t fit = STRIP_BYTES / plan->kernels->real_bytes / rows->channels / group * group,
+                 lanes = fit ? fit : group;
     uc_rows strip = *rows;
     for (size_t begin = 0; begin < rows->lanes; begin += strip.width) {
         const size_t left = rows->lanes - begin;
@@ -175,18 +170,15 @@ void uc_rows_finish(const uc_walk *w, size_t first, size_t stages, uc_rows *rows
     rows->channels = strip.channels;
 }
 
-uc_rows uc_rows_make(const uc_walk *w, size_t stages, size_t depth, size_t height, size_t step,
-                     size_t count) {
-    const uc_chain *chain = &w->plan->chain;
-    const size_t made = uc_plan_made_by(chain, stages);
-    uc_rows rows;
+void uc_rows_make(const uc_walk *w, size_t stages, size_t depth, size_t height, size_t step,
+                  size_t count, uc_rows *rows) {
+    const size_t made = w->pass->made[stages];
     if (!made)
-        rows = load_rows(w, depth, height, step, count);
-    else if (made == chain->conv_stage + 1)
-        rows = uc_fill_rows(w, depth, height, count);
+        load_rows(w, depth, height, step, count, rows);
+    else if (made == w->plan->chain.conv_stage + 1)
+        uc_fill_rows(w, depth, height, count, rows);
     else
-        rows = pool_rows(w, made, depth, height, count);
+        pool_rows(w, made, depth, height, count, rows);
     if (made < stages)
-        uc_rows_finish(w, made, stages, &rows, NULL, NULL);
-    return rows;
+        uc_rows_finish(w, made, stages, rows, NULL, NULL);
 }

@@ -101,8 +101,8 @@ void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
     const uc_run_rows run = enter_run(w, number);
     if (pass->keeps)
         w->kept = uc_walk_kept(w, number);
-    const uc_rows rows =
-        uc_rows_make(w, uc_run_last_stages(pass), run.depth, run.height, pass->step, run.count);
+    uc_rows rows;
+    uc_rows_make(w, uc_run_last_stages(pass), run.depth, run.height, pass->step, run.count, &rows);
     if (pass->stages == w->plan->chain.stage_count)
         uc_run_store(w, &run, &rows, NULL);
     else
@@ -133,6 +133,6 @@ void uc_run_store_kept(const uc_walk *w, const uc_run_rows *run, uc_rows *rows,
 void uc_run_resume(uc_walk *w, size_t number) {
     const uc_run_rows run = enter_run(w, number);
     w->kept = uc_walk_kept(w, number);
-    uc_rows rows = uc_walk_rows(w, uc_plan_made_by(&w->plan->chain, w->pass->stages), run.count);
+    uc_rows rows = uc_walk_rows(w, w->pass->made[w->pass->stages], run.count);
     uc_run_store_kept(w, &run, &rows, uc_walk_measures(w, number));
 }

@@ -12,8 +12,11 @@ void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index) {
     const size_t depth = (size_t)w->source[0].begin + depth_index,
                  height = (size_t)w->source[1].begin + row_index;
     const bool borrow = plan->chain.conv_stage == 0 && uc_rows_can_borrow(w);
-    const uc_rows made = borrow ? uc_rows_borrow(w, depth, height, 1, 1)
-                                : uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1);
+    uc_rows made;
+    if (borrow)
+        made = uc_rows_borrow(w, depth, height, 1, 1);
+    else
+        uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
     const uc_toom *width = plan->transforms[0].dim[2];
     for (size_t c = 0; c < conv->in.channels; c++) {
         const char *row = (const char *)made.reals + c * made.lanes * bytes;
@@ -47,7 +50,7 @@ void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index) {
     const bool direct = plan->chain.conv_stage == 0;
     uc_rows made = {0};
     if (!zeros && !direct)
-        made = uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1);
+        uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
     for (size_t c = 0; c < conv->in.channels; c++) {
         char *row = uc_walk_slab(w) + (depth_index * pass->depth_step + row_index * pass->row_step +
                                        c * pass->channel_step) *

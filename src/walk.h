@@ -111,6 +111,16 @@ static inline size_t uc_walk_row_offset(const uc_walk *w, const uc_extent *exten
            w->plan->element_bytes;
 }
 
+/* The first column of a row of the input that is loaded. */
+static inline const char *uc_walk_input(const uc_walk *w, size_t c, size_t depth, size_t height) {
+    const uc_plan *plan = w->plan;
+    const char *row = (const char *)w->input +
+                      uc_walk_row_offset(w, &plan->chain.in, plan->in_step, c, depth, height);
+    if (!w->piece.begin)
+        return row;
+    return row + w->piece.begin * w->pass->scale[0] * plan->in_step[2] * plan->element_bytes;
+}
+
 /* Whether the elements of a row are not neighbours in a tensor. */
 static inline bool uc_walk_is_turned(const uc_walk *w) {
     return w->plan->turned < UC_SPACE - 1;
@@ -130,9 +140,6 @@ static inline char *uc_walk_kept(const uc_walk *w, size_t number) {
 
 /* ---- rows.c ---- */
 
-/* The first column of a row of the input that is loaded. */
-const char *uc_rows_input(const uc_walk *w, size_t c, size_t depth, size_t height);
-
 /* Whether rows of the input can be read where they are. */
 bool uc_rows_can_borrow(const uc_walk *w);
 
@@ -148,9 +155,10 @@ void uc_rows_fetch(const char *row, size_t bytes);
 void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_t columns,
                   void *reals);
 
-/* Rows height, height + step, ... of one depth, as the stages [0, stages) make them. */
-uc_rows uc_rows_make(const uc_walk *w, size_t stages, size_t depth, size_t height, size_t step,
-                     size_t count);
+/* Rows height, height + step, ... of one depth, as the stages [0, stages) make them. `rows` is set,
+ * not returned: a copy would wait for what was just written. */
+void uc_rows_make(const uc_walk *w, size_t stages, size_t depth, size_t height, size_t step,
+                  size_t count, uc_rows *rows);
 
 /* What the op of a stage gets. measured: of its rows, if they are as measured. */
 uc_finish uc_rows_finish_of(const uc_walk *w, size_t s, const uc_summary *measured);
@@ -164,7 +172,7 @@ void uc_rows_finish(const uc_walk *w, size_t first, size_t stages, uc_rows *rows
 /* ---- fill.c ---- */
 
 /* Rows height, height + stride, ... of one depth. */
-uc_rows uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count);
+void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows);
 
 /* ---- slab.c ---- */
 
