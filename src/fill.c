@@ -181,11 +181,11 @@ static void multiply_rows(const uc_walk *w, uc_conv_run *run, size_t depth, size
 static void fetch_inputs(const uc_walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h,
                          size_t channel, size_t channels) {
     const uc_extent *in = &w->plan->chain.in;
-    const size_t bytes = w->plan->element_bytes,
-                 more = uc_axis_phase_taps(&w->axis[1], h->phase) - 1,
-                 first = h->source > more ? h->source - more : 0, past = h->source + rows->rows,
+    const size_t bytes = w->plan->element_bytes, taps = uc_axis_phase_taps(&w->axis[1], h->phase),
+                 past = h->source + rows->rows,
+                 first = h->source + 1 > taps ? h->source + 1 - taps : 0,
                  end = past < in->size[1] ? past : in->size[1];
-    if (!w->plan->borrows || first >= end ||
+    if (!w->plan->borrows || !taps || first >= end ||
         in->channels * uc_extent_positions(in) * bytes < FAR_BYTES)
         return;
     for (size_t td = d->first; td < d->end; td++)

@@ -59,8 +59,8 @@ void uc_spread_place(const uc_kernels *kernels, const uc_stage *conv, size_t in_
 
 size_t uc_spread_rows(const uc_kernels *kernels, const uc_stage *conv) {
     const size_t row = conv->in.size[2] * kernels->real_bytes;
-    const size_t products = PRODUCT_BYTES / (row * uc_spread_products(conv)),
-                 inputs = INPUT_BYTES / (row * UC_SPREAD_CHANNELS);
+    const size_t products = PRODUCT_BYTES / row / uc_spread_products(conv),
+                 inputs = INPUT_BYTES / row / UC_SPREAD_CHANNELS;
     const size_t rows = products < inputs ? products : inputs;
     return rows ? rows : 1;
 }
