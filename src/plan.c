@@ -268,7 +268,9 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
         return;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
-                 few = 2 * plan->kernels->vector_lanes * conv->conv.stride[2] / window,
+                 most = columns * window, /* a longer stride is as good as this */
+        stride = conv->conv.stride[2] < most ? conv->conv.stride[2] : most,
+                 few = 2 * plan->kernels->vector_lanes * stride / window,
                  least = uc_round_up(few > LEAST_SEGMENT ? few : LEAST_SEGMENT, LEAST_SEGMENT);
     if (columns < 2 * least)
         return;
@@ -279,6 +281,8 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
                  segment = fmax(fmin((double)SEGMENT_BYTES / column, shared), (double)least);
     if (segment < (double)columns)
         pass->segment = uc_round_up((size_t)segment, LEAST_SEGMENT);
+    if (uc_parts(columns, pass->segment) == 1)
+        pass->segment = columns;
 }
 
 /* The blocks that the pass goes by, and rows of the slab as they want them: in planes. */

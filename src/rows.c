@@ -98,7 +98,7 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
                     else
                         uc_rows_make(w, stages - 1, d, h, step, some, &made);
                     /* Rows of all windows in their order are merged at once. */
-                    const bool all = some == count && step == window[1] &&
+                    const bool all = !borrow && some == count && step == window[1] &&
                                      made.pitch == merged.pitch && made.lanes == merged.lanes;
                     if (all)
                         plan->kernels->merge[stage->op](merged.reals, merged.lanes, made.reals,

@@ -110,6 +110,11 @@ static const char *const chains[] = {
     "f32 2x20x9x21, conv_transpose 1 kernel 4 stride 2 padding 1 bias",
     "f64 1x17x3x5x19, conv_transpose 3 kernel 3x2x5 stride 2x1x3 padding 1x0x2",
     "f32 1x130x1x8, conv_transpose 2 kernel 1x3",
+    "f32 1x16x19261, conv_transpose 1 kernel 3, avgpool 64",
+    "f32 1x3x2x4, avgpool 1, conv_transpose 2 kernel 3",
+    "f32 1x3x4x2, maxpool 1, conv_transpose 2 kernel 3",
+    "f64 1x3x2x2, maxpool 1x2, conv_transpose 2 kernel 3",
+    "f32 1x1x1x1, conv_transpose 1 kernel 2x1000 stride 1x1152921504606846976, avgpool 2x1",
     "f16 1x40x60x1, conv_transpose 24 kernel 4 stride 2 padding 1",
 };
 

@@ -93,37 +93,32 @@ INLINE void NAME(put_sums)(const size_t rows, const size_t vectors, const bool m
     }
 }
 
-/* `rows` channels x `vectors` vectors; these and `length` are constants where this is expanded. */
-INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_length length,
+/* `rows` channels x `vectors` vectors; these and `listed` are constants where this is expanded. */
+INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool listed,
                              const uc_conv_run *run, const uc_products *list, const REAL *x,
                              const REAL *panel, const REAL *bias, REAL *y) {
     const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2],
                  y_channel = run->y_channel;
-    const bool parts = length == MANY;
     bool more = false; /* there is a part in y */
     vec sum[SUMS];
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
         sum[c * vectors + v] = splat(bias[c]);
-    size_t products = 0;
-    for (size_t i = 0; length == FEW && i < list->count; i++)
+    for (size_t i = 0; listed && i < list->count; i++)
         NAME(step)(rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
-    for (size_t td = run->first[0]; length != FEW && td < run->end[0]; td++)
+    size_t room = UC_CHAIN_PRODUCTS; /* products that the present part may still have */
+    for (size_t td = run->first[0]; !listed && td < run->end[0]; td++)
         for (size_t th = run->first[1]; th < run->end[1]; th++) {
             const REAL *from = x - td * run->x_depth - th * run->x_row;
             const REAL *w = panel + (td * run->taps[1] + th) * in_channels * taps * rows;
-            size_t some = in_channels;
-            for (size_t left = in_channels; left; left -= some) {
-                if (parts) {
-                    if (products >= UC_CHAIN_PRODUCTS) {
-                        NAME(put_sums)(rows, vectors, more, sum, y, y_channel);
-                        UNROLL for (size_t i = 0; i < rows * vectors; i++) sum[i] = (vec){0};
-                        products = 0;
-                        more = true;
-                    }
-                    const size_t room = (UC_CHAIN_PRODUCTS - products + taps - 1) / taps;
-                    some = left < room ? left : room;
-                    products += some * taps;
+            for (size_t left = in_channels, some; left; left -= some) {
+                if (!room) {
+                    NAME(put_sums)(rows, vectors, more, sum, y, y_channel);
+                    UNROLL for (size_t i = 0; i < rows * vectors; i++) sum[i] = (vec){0};
+                    room = UC_CHAIN_PRODUCTS;
+                    more = true;
                 }
+                some = left * taps <= room ? left : (room - 1) / taps + 1;
+                room -= some * taps < room ? some * taps : room;
                 if (taps == 1)
                     NAME(conv_channels)(rows, vectors, 1, some, from, x_channel, w, sum);
                 else if (taps == 2)
@@ -137,23 +132,22 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_l
                 w += some * taps * rows;
             }
         }
-    NAME(put_sums)(rows, vectors, parts && more, sum, y, y_channel);
+    NAME(put_sums)(rows, vectors, more, sum, y, y_channel);
 }
 
 typedef void NAME(conv_block_function)(const uc_conv_run *run, const uc_products *list,
                                        const REAL *x, const REAL *panel, const REAL *bias, REAL *y);
 
-/* One function for each size of a panel, for several vectors or one, for each length of sums. */
-#define BLOCK_OF(name, rows, vectors, length)                                                      \
+/* One function for each size of a panel, for several vectors or one, with a list or without. */
+#define BLOCK_OF(name, rows, vectors, listed)                                                      \
     static void NAME(conv##name##rows##x##vectors)(const uc_conv_run *run,                         \
                                                    const uc_products *list, const REAL *x,         \
                                                    const REAL *panel, const REAL *bias, REAL *y) { \
-        NAME(conv_block)(rows, vectors, length, run, list, x, panel, bias, y);                     \
+        NAME(conv_block)(rows, vectors, listed, run, list, x, panel, bias, y);                     \
     }
 #define BLOCK(rows, vectors)                                                                       \
-    BLOCK_OF(_few_, rows, vectors, FEW)                                                            \
-    BLOCK_OF(_, rows, vectors, SOME)                                                               \
-    BLOCK_OF(_long_, rows, vectors, MANY)
+    BLOCK_OF(_few_, rows, vectors, true)                                                           \
+    BLOCK_OF(_, rows, vectors, false)
 BLOCK(1, 1)
 BLOCK(2, 1)
 BLOCK(3, 1)
@@ -185,7 +179,7 @@ BLOCK(8, 2)
 #undef BLOCK
 #undef BLOCK_OF
 
-/* By the length of sums, the vectors and the panel's size: [length][vectors - 1, or 4 for 8 of
+/* By whether there is a list, the vectors and the panel's size: [listed][vectors - 1, or 4 for 8 of
  * them][channels - 1]. */
 #define SMALL_PANELS(name, vectors)                                                                \
     NAME(conv##name##1x##vectors), NAME(conv##name##2x##vectors), NAME(conv##name##3x##vectors)
@@ -198,8 +192,7 @@ BLOCK(8, 2)
             NAME(conv##name##1x8)                                                                  \
         }                                                                                          \
     }
-static NAME(conv_block_function) *const
-    NAME(conv_blocks)[3][5][PANEL] = {BLOCKS(_few_), BLOCKS(_), BLOCKS(_long_)};
+static NAME(conv_block_function) *const NAME(conv_blocks)[2][5][PANEL] = {BLOCKS(_), BLOCKS(_few_)};
 #undef BLOCKS
 #undef PANELS
 #undef SMALL_PANELS
@@ -217,7 +210,6 @@ static void NAME(conv)(const uc_conv_run *run) {
     /* A list pays if some blocks share it. */
     const bool listed = products <= UC_FEW_PRODUCTS &&
                         run->rows * run->panels * run->lanes >= LIST_BLOCKS * wide * LANES;
-    const uc_length length = listed ? FEW : products <= UC_CHAIN_PRODUCTS ? SOME : MANY;
     uc_products list;
     if (listed)
         NAME(list_products)(run, &list);
@@ -236,7 +228,7 @@ static void NAME(conv)(const uc_conv_run *run) {
                 const size_t size = uc_panel_size(cut, p),
                              each = size <= 3 || vectors < 2 ? vectors : 2;
                 NAME(conv_block_function) *const block =
-                    NAME(conv_blocks)[length][each == 8 ? 4 : each - 1][size - 1];
+                    NAME(conv_blocks)[listed][each == 8 ? 4 : each - 1][size - 1];
                 for (size_t v = 0; v < vectors; v += each)
                     block(run, &list, x + v * LANES, weights, bias, y + v * LANES);
                 weights += size * products;

@@ -64,12 +64,9 @@ typedef enum uc_form { FORM_REAL, FORM_F16, FORM_BF16 } uc_form;
 #define HAS_F16 0
 #endif
 
-/* How many products a sum of the direct convolution has. FEW: at most UC_FEW_PRODUCTS, which are
- * listed, so that one loop does them all. MANY: more than UC_CHAIN_PRODUCTS. */
-typedef enum uc_length { FEW, SOME, MANY } uc_length;
-
-/* Where each of a few products has its input, so many reals before the first one's, and its weights
- * among those of the panel's channels. */
+/* The products of a short sum of the direct convolution, listed so that one loop does them all:
+ * where each has its input, so many reals before the first one's, and its weights among those of
+ * the panel's channels. */
 #define UC_FEW_PRODUCTS 32
 typedef struct uc_products {
     size_t count, input[UC_FEW_PRODUCTS], weight[UC_FEW_PRODUCTS];
