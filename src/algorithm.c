@@ -252,10 +252,6 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
     return UC_OK;
 }
 
-static double item_flops(const uc_chain *chain) {
-    return uc_chain_flops(chain) / (double)(chain->batch_size ? chain->batch_size : 1);
-}
-
 uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
                               const void *const operands[], double largest_weight) {
     uc_algorithm asked = options->algorithm;
@@ -271,7 +267,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         plan->why_direct = "it was not asked for";
     else if (!isfinite(largest_weight))
         plan->why_direct = "some weights are not finite";
-    else if (automatic && item_flops(&plan->chain) < FLOPS_FOR_WINOGRAD)
+    else if (automatic && uc_chain_item_flops(&plan->chain) < FLOPS_FOR_WINOGRAD)
         plan->why_direct = "there is little to compute";
     else if (automatic && plan->chain.stage[plan->chain.conv_stage].in.channels < LEAST_CHANNELS)
         plan->why_direct = "there are few input channels";
@@ -287,7 +283,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         plan->why_direct = find_outputs(s, plan->outputs, &cost);
         if (!plan->why_direct) {
             const double direct =
-                uc_direct_cost(plan->kernels, s->conv, item_flops(&plan->chain), s->space);
+                uc_direct_cost(plan->kernels, s->conv, uc_chain_item_flops(&plan->chain), s->space);
             plan->direct_by_winograd = direct / cost;
             const double kept = needs_everything(&plan->chain) ? KEPT_COST : 1;
             if (automatic && cost * kept > direct)

@@ -324,9 +324,12 @@ static double pairs_below(double limit, double in, double kernel, double stride)
 double uc_chain_flops(const uc_chain *chain) {
     if (!chain || chain->conv_stage == UC_MAX_STAGES)
         return 0;
+    return (double)chain->batch_size * uc_chain_item_flops(chain);
+}
+
+double uc_chain_item_flops(const uc_chain *chain) {
     const uc_stage *conv = &chain->stage[chain->conv_stage];
-    double flops =
-        2 * (double)chain->batch_size * (double)conv->in.channels * (double)conv->out.channels;
+    double flops = 2 * (double)conv->in.channels * (double)conv->out.channels;
     for (size_t i = 0; i < UC_SPACE; i++) {
         /* What pools drop at the end is not needed. */
         double needed = (double)chain->out.size[i];

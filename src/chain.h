@@ -107,6 +107,9 @@ uc_status uc_check_operands_apart(const uc_chain *chain, const void *const opera
 /* Elements of a tensor; checked for overflow when the chain was built. */
 size_t uc_shape_elems(const uc_shape *shape);
 
+/* uc_chain_flops() of one batch item. How many there are must not decide how one is computed. */
+double uc_chain_item_flops(const uc_chain *chain);
+
 /* Positions of an extent in one channel. */
 static inline size_t uc_extent_positions(const uc_extent *extent) {
     return extent->size[0] * extent->size[1] * extent->size[2];

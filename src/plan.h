@@ -1,5 +1,5 @@
 /* How to compute a chain: kernels, packed operands, passes and their rows.
- * Made by plan.c, run by tile.c. */
+ * Made by plan.c and pass.c, run by tile.c. */
 #ifndef UC_PLAN_H
 #define UC_PLAN_H
 
@@ -111,6 +111,20 @@ struct uc_plan {
     size_t measures_offset;
     size_t workspace_bytes;
 };
+
+/* Whether the elements of a row are not neighbours in a tensor; and whether rows of the input can
+ * be read where they are. */
+static inline bool uc_plan_is_turned(const uc_plan *plan) {
+    return plan->turned < UC_SPACE - 1;
+}
+
+static inline bool uc_plan_can_borrow(const uc_plan *plan) {
+    return !uc_plan_is_turned(plan) && plan->element_bytes == plan->kernels->real_bytes;
+}
+
+/* Plans the pass that ends behind the stages [0, stages). Everything depends on the chain and the
+ * kernels alone, so results are the same for every number of threads. */
+uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass);
 
 /* The shape of `count` rows that the stages [0, stages) make; no memory yet. */
 uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count);

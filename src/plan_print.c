@@ -109,7 +109,7 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
     fprintf(file, " with taps\nkernel:    %s, panels of at most %zu channels\n",
             plan->kernels->name, plan->kernels->panel);
     uc_cpu_print_rejected(plan->kernels, file);
-    if (plan->turned < UC_SPACE - 1)
+    if (uc_plan_is_turned(plan))
         fprintf(file, "turned:    %s and width are swapped, so that lanes are full\n",
                 plan->turned ? "height" : "depth");
     for (size_t p = 0; p < plan->pass_count; p++)

@@ -7,10 +7,6 @@
 
 #include "turn.h"
 
-bool uc_rows_can_borrow(const uc_walk *w) {
-    return !uc_walk_is_turned(w) && w->plan->element_bytes == w->plan->kernels->real_bytes;
-}
-
 uc_rows uc_rows_borrow(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count) {
     const uc_extent *in = &w->plan->chain.in;
     uc_rows rows = uc_plan_rows(w->plan, w->pass, 0, count);
@@ -32,7 +28,7 @@ void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_
     const uc_chain *chain = &w->plan->chain;
     const size_t bytes = w->plan->element_bytes;
     const char *row = uc_walk_input(w, c, depth, height);
-    if (uc_walk_is_turned(w)) {
+    if (uc_plan_is_turned(w->plan)) {
         uc_turn_gather(uc_walk_turned_row(w), row, w->plan->in_step[2], columns, bytes);
         row = uc_walk_turned_row(w);
     } else if (c + UC_ROWS_AHEAD < chain->in.channels) {
@@ -75,7 +71,7 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
     const size_t *window = stage->window;
     const size_t step = uc_plan_step(&plan->chain, stages - 1);
     const size_t depth_step = step == 1 ? 1 : w->axis[0].stride;
-    const bool borrow = stages == 1 && uc_rows_can_borrow(w);
+    const bool borrow = stages == 1 && uc_plan_can_borrow(w->plan);
     uc_rows merged = count == w->pass->rows_made[stages]
                          ? w->pass->merged[stages]
                          : uc_plan_merged(plan, w->pass, stages, count);

@@ -80,7 +80,7 @@ void uc_run_store(const uc_walk *w, const uc_run_rows *run, const uc_rows *rows,
         (char *)w->output +
         uc_walk_row_offset(w, out, plan->out_step, w->first_channel, run->depth, run->height) +
         w->segment.begin * plan->out_step[2] * plan->element_bytes;
-    if (uc_walk_is_turned(w))
+    if (uc_plan_is_turned(w->plan))
         store_turned(w, &there, scales, to);
     else
         plan->kernels->store(plan->chain.dtype, &there, scales, to, uc_extent_positions(out),

@@ -11,7 +11,7 @@ void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index) {
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     const size_t depth = (size_t)w->source[0].begin + depth_index,
                  height = (size_t)w->source[1].begin + row_index;
-    const bool borrow = plan->chain.conv_stage == 0 && uc_rows_can_borrow(w);
+    const bool borrow = plan->chain.conv_stage == 0 && uc_plan_can_borrow(w->plan);
     uc_rows made;
     if (borrow)
         made = uc_rows_borrow(w, depth, height, 1, 1);

@@ -51,8 +51,7 @@ static double row_bytes(const uc_kernels *kernels, const uc_chain *chain, size_t
 
 size_t uc_turn_choose(const uc_kernels *kernels, const uc_chain *chain) {
     const uc_stage *conv = &chain->stage[chain->conv_stage];
-    const double flops =
-        uc_chain_flops(chain) / (double)(chain->batch_size ? chain->batch_size : 1);
+    const double flops = uc_chain_item_flops(chain);
     const double elements = (double)(uc_extent_positions(&chain->in) * chain->in.channels) +
                             (double)(uc_extent_positions(&chain->out) * chain->out.channels);
     size_t best = WIDTH;

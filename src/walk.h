@@ -121,11 +121,6 @@ static inline const char *uc_walk_input(const uc_walk *w, size_t c, size_t depth
     return row + w->piece.begin * w->pass->scale[0] * plan->in_step[2] * plan->element_bytes;
 }
 
-/* Whether the elements of a row are not neighbours in a tensor. */
-static inline bool uc_walk_is_turned(const uc_walk *w) {
-    return w->plan->turned < UC_SPACE - 1;
-}
-
 /* A row of elements that are brought together before they are loaded, or stored before they go
  * apart. */
 static inline char *uc_walk_turned_row(const uc_walk *w) {
@@ -139,9 +134,6 @@ static inline char *uc_walk_kept(const uc_walk *w, size_t number) {
 }
 
 /* ---- rows.c ---- */
-
-/* Whether rows of the input can be read where they are. */
-bool uc_rows_can_borrow(const uc_walk *w);
 
 /* Rows of the input where they are, for reading: the reals are the elements. */
 uc_rows uc_rows_borrow(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count);

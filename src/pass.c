@@ -1,0 +1,533 @@
+/* How a pass goes over its space: bands, segments, the slab, rows of every stage, what is kept.
+ * Called by plan.c; the rooms of walk.h ask for shapes of rows. */
+#include "plan.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "memory.h"
+#include "spread.h"
+#include "status.h"
+
+/* What a slab may take, if one row does not need more; and where even that is cut: the rows that it
+ * makes take more then. */
+#define SLAB_BYTES ((size_t)6 << 20)
+#define CUT_SLAB_BYTES ((size_t)4 << 20)
+
+/* What the rows of a run may take where it has a few channels: they should stay in L1. */
+#define RUN_BYTES ((size_t)24 << 10)
+
+/* Values of a softmax at most this far apart have exponentials that are no denormals, and no bound
+ * is infinite or NaN. */
+#define BOUNDED_RANGE 80.0
+
+size_t uc_plan_made_by(const uc_chain *chain, size_t stages) {
+    while (stages) {
+        const uc_needs needs = uc_ops[chain->stage[stages - 1].op].needs;
+        if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW)
+            break;
+        stages--;
+    }
+    return stages;
+}
+
+static bool made_by_conv(const uc_chain *chain, size_t stages) {
+    return uc_plan_made_by(chain, stages) == chain->conv_stage + 1;
+}
+
+size_t uc_plan_step(const uc_chain *chain, size_t stages) {
+    return made_by_conv(chain, stages) ? chain->stage[chain->conv_stage].conv.stride[1] : 1;
+}
+
+size_t uc_plan_window(const uc_chain *chain, size_t stages, size_t dimension) {
+    size_t window = 1;
+    for (size_t s = chain->conv_stage + 1; s < stages; s++)
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
+            window *= chain->stage[s].window[dimension];
+    return window;
+}
+
+uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count) {
+    const uc_chain *chain = &plan->chain;
+    const bool conv = made_by_conv(chain, stages);
+    const size_t made = uc_plan_made_by(chain, stages);
+    uc_rows rows = {.channels = made ? chain->stage[made - 1].out.channels : chain->in.channels,
+                    .rows = count,
+                    .columns = pass->columns[stages],
+                    .phases = 1};
+    if (plan->winograd && made > chain->conv_stage) {
+        /* Lanes are tiles, before a pool and behind it. */
+        rows.phases = uc_toom_tile(plan->transforms[0].dim[2]);
+        if (!conv)
+            rows.phases /= chain->stage[made - 1].window[2];
+        rows.pitch = pass->blocks.tiles[2];
+        rows.phase_step = pass->blocks.lanes;
+        rows.lanes = rows.width = rows.phases * rows.phase_step;
+        return rows;
+    }
+    if (conv) {
+        const size_t stride = chain->stage[chain->conv_stage].conv.stride[2];
+        rows.phases = stride < rows.columns ? stride : rows.columns;
+    }
+    const size_t lanes = (rows.columns - 1) / rows.phases + 1;
+    rows.pitch = lanes;
+    if (conv && pass->conv_rows > 1)
+        rows.pitch = pass->pitch;
+    else if (conv && count > 1)
+        rows.pitch = uc_round_up(lanes, plan->kernels->vector_lanes);
+    else if (pass->conv_rows > 1 && made > 1 && made_by_conv(chain, made - 1) &&
+             chain->stage[made - 1].window[2] == chain->stage[chain->conv_stage].conv.stride[2])
+        rows.pitch = pass->pitch; /* a pool of all phases leaves lanes where they are */
+    rows.phase_step = uc_round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
+    rows.lanes = rows.width = rows.phases * rows.phase_step;
+    return rows;
+}
+
+uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count) {
+    uc_rows rows = uc_plan_rows(plan, pass, stages - 1, 1);
+    if (plan->winograd && stages > plan->chain.conv_stage)
+        return rows;
+    if (made_by_conv(&plan->chain, stages - 1) && pass->conv_rows > 1 &&
+        pass->rows_made[stages] <= pass->conv_rows)
+        return uc_plan_rows(plan, pass, stages - 1, count); /* as it makes them */
+    rows.rows = count;
+    rows.pitch = (rows.columns - 1) / rows.phases + 1;
+    rows.phase_step = uc_round_up(count * rows.pitch, plan->kernels->vector_lanes);
+    rows.lanes = rows.width = rows.phases * rows.phase_step;
+    return rows;
+}
+
+/* The first and last input that a span of the convolution's outputs reads, inside the input or
+ * not. */
+static void unclipped_reach(const uc_axis *axis, uc_span outputs, ptrdiff_t *first,
+                            ptrdiff_t *last) {
+    const ptrdiff_t stride = (ptrdiff_t)axis->stride;
+    const ptrdiff_t low =
+        (ptrdiff_t)(outputs.begin + axis->padding) - (ptrdiff_t)(axis->kernel - 1);
+    *first = low > 0 ? (low + stride - 1) / stride : -(-low / stride);
+    *last = (ptrdiff_t)((outputs.begin + outputs.count - 1 + axis->padding) / axis->stride);
+}
+
+uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimension,
+                       uc_span outputs) {
+    const uc_axis axis = uc_axis_of(&plan->chain.stage[plan->chain.conv_stage], dimension);
+    const size_t window = uc_plan_window(&plan->chain, pass->stages, dimension);
+    const uc_span conv = {outputs.begin * window, outputs.count * window};
+    if (dimension == 0 || pass->conv_rows == 1) {
+        const uc_span inputs = uc_axis_sources(&axis, conv);
+        return (uc_reach){(ptrdiff_t)inputs.begin, inputs.count};
+    }
+    ptrdiff_t first, last;
+    unclipped_reach(&axis, conv, &first, &last);
+    return (uc_reach){first, last >= first ? (size_t)(last - first) + 1 : 0};
+}
+
+/* How many rows of the convolution run on into each other. */
+static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
+    const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
+    double cost;
+    return plan->exact || plan->spreads || pass->segment < pass->extent.size[2]
+               ? 1
+               : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage], heights,
+                                lanes, pass->pitch, &cost);
+}
+
+/* How many inputs a number of outputs reads at most. */
+static size_t inputs_of(const uc_axis *axis, size_t outputs) {
+    const size_t count = (outputs + axis->kernel - 2) / axis->stride + 1;
+    return count < axis->in ? count : axis->in;
+}
+
+/* The largest part of a cut. */
+static size_t largest_part(size_t all, size_t size) {
+    return uc_part(all, size, uc_parts(all, size) - 1).count;
+}
+
+/* What the rows of a run may take: they should stay in L2. */
+#define SEGMENT_BYTES ((size_t)256 << 10)
+
+/* No fewer columns than this, and a few vectors of each phase: what is read twice, at either end,
+ * should not matter. */
+#define LEAST_SEGMENT 128
+
+/* A pass should have this many runs, so that many threads have work, if those are not short. */
+#define RUNS 64
+#define LONG_SEGMENT 256
+
+/* How many columns of a row are packed at a time. Blocks and AMX take all of them. */
+static size_t choose_piece(const uc_plan *plan, size_t inputs) {
+    const uc_chain *chain = &plan->chain;
+    size_t column = chain->in.channels * plan->kernels->real_bytes;
+    for (size_t s = 0; s < chain->conv_stage; s++)
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
+            column *= chain->stage[s].window[2];
+    const size_t fit = SEGMENT_BYTES / column, piece = fit > LEAST_SEGMENT ? fit : LEAST_SEGMENT;
+    return plan->winograd || plan->amx.kernels || inputs < 2 * piece ? inputs : piece;
+}
+
+/* Columns of every stage: of a run behind the convolution, of a piece of a row before it. */
+static void plan_columns(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t band = largest_part(pass->extent.size[2], pass->band[2]);
+    pass->columns[pass->stages] = largest_part(band, pass->segment);
+    for (size_t s = pass->stages; s-- > 0;) {
+        const uc_stage *stage = &chain->stage[s];
+        const uc_needs needs = uc_ops[stage->op].needs;
+        pass->columns[s] = pass->columns[s + 1];
+        if (needs == UC_NEEDS_TAPS) {
+            const uc_axis axis = uc_axis_of(stage, 2);
+            pass->inputs = band == pass->extent.size[2]
+                               ? axis.in
+                               : inputs_of(&axis, band * uc_plan_window(chain, pass->stages, 2));
+            pass->piece = choose_piece(plan, pass->inputs);
+            /* A band that reads fewer may have a longer last piece, but none of twice the size. */
+            pass->columns[s] = pass->inputs < 2 * pass->piece ? pass->inputs : 2 * pass->piece - 1;
+        } else if (needs == UC_NEEDS_WINDOW)
+            pass->columns[s] *= stage->window[2];
+    }
+    for (size_t s = 0; s <= pass->stages; s++) {
+        pass->made[s] = uc_plan_made_by(chain, s);
+        pass->scale[s] =
+            pass->columns[s] / pass->columns[s > chain->conv_stage              ? pass->stages
+                                             : pass->stages > chain->conv_stage ? chain->conv_stage
+                                                                                : s];
+    }
+}
+
+/* How wide runs are. Those of blocks have all columns. */
+static void plan_segments(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t columns = pass->extent.size[2];
+    pass->band[2] = pass->segment = columns;
+    if (plan->winograd || pass->stages <= chain->conv_stage)
+        return;
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
+                 most = columns * window, /* a longer stride is as good as this */
+        stride = conv->conv.stride[2] < most ? conv->conv.stride[2] : most,
+                 few = 2 * plan->kernels->vector_lanes * stride / window,
+                 least = uc_round_up(few > LEAST_SEGMENT ? few : LEAST_SEGMENT, LEAST_SEGMENT);
+    if (columns < 2 * least)
+        return;
+    /* As doubles: a product of these may be too large for more. */
+    const double column = (double)channels * (double)window * (double)plan->kernels->real_bytes,
+                 runs = (double)pass->extent.size[0] * (double)pass->extent.size[1];
+    const double shared = fmax((double)columns * runs / RUNS, LONG_SEGMENT),
+                 segment = fmax(fmin((double)SEGMENT_BYTES / column, shared), (double)least);
+    if (segment < (double)columns)
+        pass->segment = uc_round_up((size_t)segment, LEAST_SEGMENT);
+    if (uc_parts(columns, pass->segment) == 1)
+        pass->segment = columns;
+}
+
+/* The blocks that the pass goes by, and rows of the slab as they want them: in planes. */
+static void plan_blocks(const uc_plan *plan, uc_pass *pass) {
+    const uc_winograd *winograd = &plan->transforms[0];
+    size_t space[UC_SPACE], per_tile[2];
+    for (size_t i = 0; i < UC_SPACE; i++)
+        space[i] = pass->extent.size[i] * uc_plan_window(&plan->chain, pass->stages, i);
+    uc_winograd_blocks(winograd, space, &pass->blocks);
+    for (size_t i = 0; i < 2; i++)
+        per_tile[i] =
+            uc_toom_tile(winograd->dim[i]) / uc_plan_window(&plan->chain, pass->stages, i);
+    pass->block[0] = per_tile[0];
+    pass->block[1] =
+        per_tile[1] * (pass->blocks.across ? pass->blocks.tiles[1] : pass->blocks.tile_rows);
+    pass->sets = per_tile[0] * per_tile[1];
+    pass->step = per_tile[1];
+    pass->rows = pass->blocks.tile_rows;
+    pass->lead = 0;
+    pass->pitch = winograd->dim[2]->outputs * pass->blocks.plane_step;
+}
+
+/* The zeros around a row of the slab, and so how many rows a run has. */
+static void plan_slab(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], 2);
+    const size_t vector = plan->kernels->vector_lanes;
+    const size_t columns = pass->columns[chain->conv_stage + 1], inputs = pass->inputs;
+    const size_t lanes = (columns - 1) / axis.stride + 1,
+                 all = pass->extent.size[2] * uc_plan_window(chain, pass->stages, 2);
+    ptrdiff_t first, last;
+    unclipped_reach(&axis, (uc_span){0, all}, &first, &last);
+    const size_t lead = first < 0 ? (size_t)-first : 0;
+    const size_t tail = last >= (ptrdiff_t)axis.in ? (size_t)last - axis.in + 1 : 0;
+    /* The zeros between two rows serve the end of one and the begin of the next. */
+    const size_t pitch = inputs + (lead > tail ? lead : tail);
+
+    pass->lead = lead;
+    pass->pitch = pitch > lanes ? pitch : lanes;
+    pass->conv_rows = choose_conv_rows(plan, pass, lanes);
+    if (pass->conv_rows == 1) {
+        pass->lead = uc_round_up(lead, vector); /* the first column is aligned */
+        pass->pitch = uc_round_up(inputs + (pass->lead > tail ? pass->lead : tail), vector);
+    }
+}
+
+/* The reals of a slab for bands of this size, and its steps. False where it overflows. */
+static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const size_t channels = conv->in.channels, bytes = plan->kernels->real_bytes;
+    size_t count[2];
+    for (size_t i = 0; i < 2; i++) {
+        const uc_axis axis = uc_axis_of(conv, i);
+        const size_t outputs = pass->band[i] * uc_plan_window(&plan->chain, pass->stages, i);
+        count[i] = i == 0 || pass->conv_rows == 1 ? inputs_of(&axis, outputs)
+                                                  : (outputs + axis.kernel - 2) / axis.stride + 1;
+    }
+    size_t elems = count[1];
+    if (!uc_size_mul(&elems, pass->pitch) || !uc_size_add(&elems, 1024))
+        return false;
+    elems -= 1024;
+    if (pass->conv_rows == 1) {
+        pass->channel_step = pass->pitch;
+        pass->row_step = channels * pass->pitch;
+    } else {
+        /* Channels a multiple of 2 KiB apart would fight for the same lines of L1. */
+        while (elems * bytes % 2048 < 128 || elems * bytes % 2048 > 2048 - 128)
+            elems += 16;
+        pass->row_step = pass->pitch;
+        pass->channel_step = elems;
+    }
+    if (!uc_size_mul(&elems, channels))
+        return false;
+    pass->depth_step = elems;
+    /* The last rows' vectors reach past the end. */
+    if (!uc_size_mul(&elems, count[0]) ||
+        !uc_size_add(&elems, pass->lead + pass->pitch + 4 * plan->kernels->vector_lanes))
+        return false;
+    if (plan->winograd && !uc_size_add(&elems, pass->row_step)) /* a row of zeros */
+        return false;
+    pass->slab_elems = elems;
+    if (plan->amx.kernels) { /* there are fewer pairs than channels: all of this fits */
+        const size_t pairs = plan->amx.slices * plan->amx.pairs;
+        pass->pair_depth_step = pass->depth_step / channels * pairs;
+        pass->pair_row_step =
+            pass->conv_rows == 1 ? pass->row_step / channels * pairs : pass->row_step;
+        pass->pair_elems = elems - count[0] * (pass->depth_step - pass->pair_depth_step);
+    }
+    return uc_size_mul(&elems, bytes);
+}
+
+/* Halves the columns of bands, if they have more than a few runs of them. */
+static bool halve_columns(const uc_plan *plan, uc_pass *pass) {
+    const size_t half = uc_round_up((pass->band[2] + 1) / 2, pass->segment);
+    if (half >= pass->band[2] || half < 4 * pass->segment || pass->conv_rows > 1)
+        return false;
+    pass->band[2] = half;
+    plan_columns(plan, pass);
+    plan_slab(plan, pass);
+    return true;
+}
+
+static size_t most_slab(const uc_pass *pass) {
+    return pass->band[2] < pass->extent.size[2] ? CUT_SLAB_BYTES : SLAB_BYTES;
+}
+
+/* Cuts the pass into bands until their slabs are small enough, depth first. */
+static uc_status plan_bands(const uc_plan *plan, uc_pass *pass) {
+    for (size_t i = 0; i < 2; i++)
+        pass->band[i] = pass->extent.size[i];
+    if (pass->stages > plan->chain.conv_stage && !plan->borrows) {
+        bool fits;
+        while (!(fits = plan_steps(plan, pass)) ||
+               pass->slab_elems * plan->kernels->real_bytes > most_slab(pass)) {
+            const size_t unit[2] = {plan->winograd ? pass->block[0] : 1,
+                                    plan->winograd ? pass->block[1] : 1};
+            const size_t i = pass->band[0] > unit[0] ? 0 : 1;
+            if (pass->band[i] <= unit[i]) {
+                if (!halve_columns(plan, pass))
+                    break;
+                continue;
+            }
+            pass->band[i] = uc_round_up((pass->band[i] + 1) / 2, unit[i]);
+        }
+        if (!fits)
+            return uc_fail(UC_NO_MEMORY,
+                           "one row of the output needs more input than memory holds");
+    }
+    for (size_t i = 0; i < 2; i++)
+        pass->bands[i] = (pass->extent.size[i] - 1) / pass->band[i] + 1;
+    pass->bands[2] = uc_parts(pass->extent.size[2], pass->band[2]);
+    return UC_OK;
+}
+
+/* Takes room for some sets of rows in a thread's buffer; false where it overflows. */
+static bool take_rows(uc_pass *pass, const uc_rows *rows, size_t sets, size_t *at) {
+    size_t elems = rows->lanes;
+    *at = pass->buffer_elems;
+    return uc_size_mul(&elems, rows->channels) && uc_size_mul(&elems, sets) &&
+           uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
+}
+
+/* Whether rows of the input are loaded, and not read where they are or loaded into the slab. */
+static bool loads_rows(const uc_plan *plan, const uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const bool can_borrow =
+        plan->turned == UC_SPACE - 1 && plan->element_bytes == plan->kernels->real_bytes;
+    if (pass->stages <= chain->conv_stage)
+        return true;
+    if (!chain->conv_stage)
+        return plan->winograd && !can_borrow;
+    return !can_borrow || uc_ops[chain->stage[0].op].needs != UC_NEEDS_WINDOW;
+}
+
+/* How many rows every stage makes at a time, and where they lie. */
+static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    bool fits = true;
+    pass->rows_made[pass->stages] = pass->rows;
+    for (size_t s = pass->stages;; s--) {
+        const uc_needs needs = s ? uc_ops[chain->stage[s - 1].op].needs : UC_NEEDS_TAPS;
+        if (needs == UC_NEEDS_TAPS || needs == UC_NEEDS_WINDOW) {
+            size_t sets = s || loads_rows(plan, pass);
+            if (plan->winograd && s == chain->conv_stage + 1)
+                sets = plan->outputs[0] * plan->outputs[1]; /* all of a phase at once */
+            pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
+            fits = fits && take_rows(pass, &pass->shape[s], sets, &pass->rows_at[s]);
+        }
+        if (!s)
+            break;
+        pass->rows_made[s - 1] = pass->rows_made[s];
+        if (needs == UC_NEEDS_TAPS)
+            pass->rows_made[s - 1] = 1;
+        if (needs == UC_NEEDS_WINDOW) {
+            const bool blocks = plan->winograd && s > chain->conv_stage;
+            pass->merged[s] = uc_plan_merged(plan, pass, s, pass->rows_made[s]);
+            fits = fits &&
+                   take_rows(pass, &pass->merged[s], blocks ? pass->sets : 1, &pass->merged_at[s]);
+            if (!blocks)
+                pass->rows_made[s - 1] = made_by_conv(chain, s - 1) ? pass->conv_rows : 1;
+        }
+    }
+    if (plan->spreads && pass->stages > chain->conv_stage) {
+        const uc_stage *conv = &chain->stage[chain->conv_stage];
+        const uc_axis axis = uc_axis_of(conv, 2);
+        const bool all = pass->segment == pass->extent.size[2];
+        size_t elems =
+            uc_round_up(all ? axis.in : inputs_of(&axis, pass->columns[chain->conv_stage + 1]),
+                        plan->kernels->vector_lanes);
+        pass->spread_at = pass->buffer_elems;
+        fits = fits && uc_size_mul(&elems, uc_spread_products(conv)) &&
+               uc_size_mul(&elems, pass->rows_made[chain->conv_stage + 1]) &&
+               uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
+    }
+    if (uc_plan_is_turned(plan)) { /* no element is larger than a real */
+        const size_t in = chain->in.size[2], out = chain->out.size[2];
+        pass->turned_at = pass->buffer_elems;
+        fits = fits && uc_size_add(&pass->buffer_elems, in > out ? in : out) &&
+               uc_size_align(&pass->buffer_elems);
+    }
+    pass->scratch_at = pass->buffer_elems;
+    fits = fits && uc_size_add(&pass->buffer_elems, pass->blocks.scratch_elems) &&
+           uc_size_align(&pass->buffer_elems);
+    return fits ? UC_OK : uc_fail(UC_NO_MEMORY, "one row of a stage is larger than memory");
+}
+
+/* The rows of a band go to the phases in turn, and each phase's rows into runs. */
+static void count_runs(uc_pass *pass) {
+    pass->runs = pass->blocks.tile_rows
+                     ? uc_blocks_count(&pass->blocks, pass->blocks.tiles[0]) * pass->sets
+                     : 0;
+    if (pass->runs) /* there are blocks */
+        return;
+    for (size_t b = 0; b < pass->bands[1]; b++) {
+        const size_t left = pass->extent.size[1] - b * pass->band[1];
+        const size_t heights = left < pass->band[1] ? left : pass->band[1];
+        const size_t phases = heights < pass->step ? heights : pass->step;
+        const size_t fewer = heights / phases, more = heights % phases;
+        pass->runs += pass->extent.size[0] * ((phases - more) * ((fewer - 1) / pass->rows + 1) +
+                                              more * (fewer / pass->rows + 1));
+    }
+    size_t segments = 0;
+    for (size_t b = 0; b < pass->bands[2]; b++)
+        segments += uc_parts(uc_part(pass->extent.size[2], pass->band[2], b).count, pass->segment);
+    pass->runs *= segments;
+}
+
+/* Rows can be kept for an op that needs everything if all that follows takes them as they are, and
+ * channel by channel, so that a few channels of the whole space fit the cache. NULL, or what is in
+ * the way. */
+static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    if (pass->stages <= chain->conv_stage)
+        return "the op comes before the convolution";
+    if (pass->bands[0] * pass->bands[1] * pass->bands[2] > 1)
+        return "the slab does not hold all of an item";
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
+        if (s != pass->stages && uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
+            return "another stage needs more than an element";
+    const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
+    size_t panel_elems = plan->kernels->panel;
+    if (!uc_size_mul(&panel_elems, rows.lanes) || !uc_size_mul(&panel_elems, pass->runs) ||
+        panel_elems > UC_KEPT_BYTES / plan->kernels->real_bytes)
+        return "one panel of channels in all of space is too large";
+    return NULL;
+}
+
+static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const size_t panel = plan->kernels->panel, bytes = plan->kernels->real_bytes;
+    const size_t panels = plan->panels.count;
+    pass->block_panels = panels;
+    if (pass->stages == chain->stage_count)
+        return;
+    const size_t rows_before = pass->rows;
+    if (!plan->winograd && pass->conv_rows == 1 && made_by_conv(chain, pass->stages)) {
+        /* With few channels a run may have more rows: less to do for each. */
+        const uc_rows row = uc_plan_rows(plan, pass, pass->stages, 1);
+        const size_t fit = RUN_BYTES / (2 * panel * row.lanes * bytes);
+        pass->rows = fit > UC_MAX_ROWS ? UC_MAX_ROWS : fit ? fit : 1;
+        count_runs(pass);
+    }
+    pass->why_not_kept = why_not_keep(plan, pass);
+    pass->keeps = !pass->why_not_kept;
+    if (!pass->keeps) {
+        pass->rows = rows_before;
+        count_runs(pass);
+        return;
+    }
+    const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
+    const size_t fit = UC_KEPT_BYTES / bytes / (panel * rows.lanes * pass->runs);
+    pass->block_panels = fit < panels ? fit : panels;
+    pass->kept_elems = pass->block_panels * panel * rows.lanes;
+    /* Behind a clamp no largest value need be looked for, if none is much smaller. */
+    const uc_stage *before = &chain->stage[pass->stages - 1];
+    if (before->op == UC_OP_clamp && before->number[1] - before->number[0] <= BOUNDED_RANGE)
+        pass->bounds = before->number;
+}
+
+uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    *pass = (uc_pass){.stages = stages,
+                      .extent = stages ? chain->stage[stages - 1].out : chain->in,
+                      .step = 1,
+                      .rows = 1,
+                      .conv_rows = 1};
+    plan_segments(plan, pass);
+    plan_columns(plan, pass);
+    for (size_t s = 0; s <= stages; s++) /* phases are rounded up to vectors: leave room for that */
+        if (pass->columns[s] > PTRDIFF_MAX / 1024)
+            return uc_fail(UC_NO_MEMORY, "one row of %zu columns is larger than memory",
+                           pass->columns[s]);
+    if (stages > chain->conv_stage && plan->winograd)
+        plan_blocks(plan, pass);
+    else if (stages > chain->conv_stage) {
+        plan_slab(plan, pass);
+        const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
+        pass->step = uc_plan_step(chain, stages);
+        pass->rows = pass->conv_rows;
+        if (plan->spreads && made_by_conv(chain, stages))
+            pass->rows = uc_spread_rows(plan->kernels, &chain->stage[chain->conv_stage]);
+        if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
+            pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
+        if (pass->rows > UC_MAX_ROWS)
+            pass->rows = UC_MAX_ROWS;
+    }
+    const uc_status status = plan_bands(plan, pass);
+    if (status != UC_OK)
+        return status;
+    count_runs(pass);
+    plan_keeping(plan, pass);
+    return plan_rows(plan, pass);
+}
