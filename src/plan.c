@@ -2,7 +2,6 @@
  * workspace; executes itself. Called by users and by operators.c. */
 #include "plan.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "algorithm.h"
 #include "cpu.h"
+#include "curve.h"
 #include "dtype.h"
 #include "memory.h"
 #include "pack.h"
@@ -190,51 +190,6 @@ static void plan_shortcuts(uc_plan *plan) {
     plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) > STREAM_BYTES;
 }
 
-/* A norm or softmax over channels takes the add and mul behind it along: how many there are. */
-static size_t count_affine(const uc_chain *chain, size_t s) {
-    size_t next = s + 1;
-    if (chain->stage[s].op == UC_OP_layernorm_channel ||
-        chain->stage[s].op == UC_OP_softmax_channel)
-        while (next < chain->stage_count &&
-               (chain->stage[next].op == UC_OP_add || chain->stage[next].op == UC_OP_mul))
-            next++;
-    return next - s - 1;
-}
-
-/* What they come to, a factor and a term for each channel; then they have nothing left to do. Not
- * where something is not finite: in one step that could give other results. */
-static void plan_affine(uc_plan *plan, size_t s, void *affine) {
-    const uc_chain *chain = &plan->chain;
-    const uc_kernels *kernels = plan->kernels;
-    const size_t channels = chain->stage[s].out.channels, count = count_affine(chain, s);
-    for (size_t c = 0; c < channels; c++) {
-        double factor = 1, term = 0;
-        for (size_t t = s + 1; t <= s + count; t++) {
-            const double value = plan->per_channel[t] ? uc_real_at(kernels, plan->per_channel[t], c)
-                                                      : chain->stage[t].number[0];
-            if (chain->stage[t].op == UC_OP_add) {
-                term += value;
-            } else {
-                factor *= value;
-                term *= value;
-            }
-        }
-        const double largest = kernels->real_bytes == sizeof(double) ? DBL_MAX : FLT_MAX;
-        if (!(fabs(factor) <= largest && fabs(term) <= largest))
-            return;
-        if (kernels->real_bytes == sizeof(double)) {
-            ((double *)affine)[c] = factor;
-            ((double *)affine)[channels + c] = term;
-        } else {
-            ((float *)affine)[c] = (float)factor;
-            ((float *)affine)[channels + c] = (float)term;
-        }
-    }
-    plan->affine[s] = affine;
-    for (size_t t = s + 1; t <= s + count; t++)
-        plan->idle[t] = true;
-}
-
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */
 static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     const uc_chain *chain = &plan->chain;
@@ -253,8 +208,8 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     for (size_t s = 0; s < chain->stage_count; s++)
         if (*chain->stage[s].operand)
             fits = fits && take(&total, &offset[s], chain->stage[s].out.channels, bytes);
-        else if (count_affine(chain, s))
-            fits = fits && take(&total, &offset[s], chain->stage[s].out.channels, 2 * bytes);
+        else
+            fits = fits && take(&total, &offset[s], uc_curve_elems(plan, s), bytes);
     if (!fits)
         return uc_fail(UC_NO_MEMORY, "the packed operands would be larger than memory");
 
@@ -274,8 +229,8 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
             }
         }
     for (size_t s = 0; s < chain->stage_count; s++)
-        if (count_affine(chain, s))
-            plan_affine(plan, s, memory + offset[s]);
+        if (uc_curve_elems(plan, s))
+            uc_curve_plan(plan, s, memory + offset[s]);
     plan->weights = memory + at[0];
     plan->weight_bytes = (weights[0] + weights[1]) * bytes;
     plan->bias = memory + bias;

@@ -87,17 +87,18 @@ struct uc_plan {
 
     void *weights, *bias;             /* of the convolution */
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
-    void *affine[UC_MAX_STAGES];      /* of a stage: what add and mul behind it come to, or NULL */
-    void *operand_memory;             /* where all of them live */
-    size_t weight_bytes;              /* of the packed weights */
-    size_t centred_stage;             /* the layer norm that the weights are centred for, or 0 */
-    bool exact;                       /* the weights are not all finite */
-    bool spreads;                     /* taps take the place of channels, see spread.h */
-    bool borrows;                     /* and the input is read where it is: there is no slab */
-    uc_panels spread_panels;          /* of its products */
-    void *spread_bias;                /* of as many: none */
-    bool idle[UC_MAX_STAGES];         /* stages with nothing to do */
-    bool streams;                     /* the output is too large for the caches */
+    void *curve[UC_MAX_STAGES];       /* of a stage: what it takes along, see curve.h, or NULL */
+    size_t curve_degree[UC_MAX_STAGES];
+    void *operand_memory;     /* where all of them live */
+    size_t weight_bytes;      /* of the packed weights */
+    size_t centred_stage;     /* the layer norm that the weights are centred for, or 0 */
+    bool exact;               /* the weights are not all finite */
+    bool spreads;             /* taps take the place of channels, see spread.h */
+    bool borrows;             /* and the input is read where it is: there is no slab */
+    uc_panels spread_panels;  /* of its products */
+    void *spread_bias;        /* of as many: none */
+    bool idle[UC_MAX_STAGES]; /* stages with nothing to do */
+    bool streams;             /* the output is too large for the caches */
 
     size_t pass_count;
     uc_pass *pass;

@@ -122,7 +122,8 @@ uc_finish uc_rows_finish_of(const uc_walk *w, size_t s, const uc_summary *measur
                        .summaries = everything ? uc_walk_summaries(w, s) : NULL,
                        .measured = everything ? measured : NULL,
                        .first_channel = s > plan->chain.conv_stage ? w->first_channel : 0,
-                       .affine = plan->affine[s],
+                       .curve = plan->curve[s],
+                       .curve_degree = plan->curve_degree[s],
                        .centred = s && s == plan->centred_stage};
 }
 

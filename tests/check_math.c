@@ -1,6 +1,7 @@
 /* How exact the exponential, GELU and sigmoid of every kernel table are, from one end of the type
- * to the other; the worst errors are printed, and bounded. Run by CTest; `check_math N` looks at
- * about N values. */
+ * to the other, and a sigmoid that a softmax takes along; the worst errors are printed, and
+ * bounded. Run by CTest; `check_math N` looks at about N values. */
+#include "run.h"
 #include "table.h"
 
 #include <float.h>
@@ -203,9 +204,56 @@ static void check_table(const uc_kernels *kernels) {
         check_function(kernels, &functions[i]);
 }
 
+/* A softmax over two channels, of inputs that are its logits, and what it takes along: a polynomial
+ * where the factor is from 0 to 2, a sigmoid of its own where not. How far off the worst result is,
+ * in units of it. */
+static double worst_behind_softmax(double factor, double term) {
+    enum { COLUMNS = 201 };
+    uc_chain *chain;
+    uc_plan *plan;
+    char *text = check_text("f32 1x2x1x%d, conv_transpose 2 kernel 1, softmax_channel, add b, "
+                            "mul %.17g, sigmoid",
+                            COLUMNS, factor);
+    static float input[2 * COLUMNS], output[2 * COLUMNS];
+    const float weights[] = {1, 0, 0, 1}, terms[] = {(float)term, (float)-term};
+    const void *const operands[] = {weights, terms};
+    double worst = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        input[i] = (float)(i - COLUMNS / 2) / 4;
+    if (check_status(text, UC_OK, uc_chain_parse(text, &chain)) &&
+        check_status(text, UC_OK, uc_plan_create(chain, operands, NULL, &plan))) {
+        void *workspace = check_alloc(uc_plan_workspace_bytes(plan));
+        check_status(text, UC_OK, uc_plan_execute(plan, input, output, workspace));
+        for (int i = 0; i < 2 * COLUMNS; i++) {
+            const long double x = input[i % COLUMNS], part = 1 / (1 + expl(i < COLUMNS ? -x : x)),
+                              value = 1 / (1 + expl(-factor * (part + terms[i / COLUMNS])));
+            const double units = (double)(fabsl(output[i] - value) / value / FLT_EPSILON);
+            worst = units > worst ? units : worst;
+        }
+        free(workspace);
+        uc_plan_destroy(plan);
+        uc_chain_destroy(chain);
+    }
+    free(text);
+    return worst;
+}
+
+static void check_behind_softmax(void) {
+    static const double factors[] = {0, 0.01, 1, 1.7, 2, 2.01, 5, -1, -2};
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+        for (double term = 0; term <= 12; term += 0.375) {
+            const double worst = worst_behind_softmax(factors[i], term);
+            /* A sigmoid of its own gets its argument rounded. */
+            const bool along = factors[i] >= 0 && factors[i] <= 2;
+            CHECK(worst <= 3 + (along ? 0 : fabs(factors[i]) * term),
+                  "sigmoid of %g (part + %g): %.2f units", factors[i], term, worst);
+        }
+}
+
 int main(int argc, char **argv) {
     if (argc > 1)
         wanted = strtoull(argv[1], NULL, 10);
     table_each(check_table);
+    check_behind_softmax();
     return check_done();
 }

@@ -347,7 +347,7 @@ static void check_finish(const uc_kernels *kernels, struct rng *rng, uc_op op, e
     rows_free(&rows);
 }
 
-/* A norm or softmax over channels whose results are multiplied, added to and, the norm's, summed
+/* A norm or softmax over channels whose results are put into polynomials and, the norm's, summed
  * up: as if that were done afterwards. */
 static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op op) {
     const uint64_t seed = rng->state;
@@ -356,14 +356,16 @@ static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op 
                      rows = rows_new(kernels, rng, shape, VALUES_NORMAL, 1),
                      sums = rows_new(kernels, rng, shape, VALUES_NORMAL, 1);
     memcpy(plain.reals.data, rows.reals.data, rows.reals.bytes);
-    struct buffer affine = reals_new(kernels, 2 * shape.channels, random_guard(rng));
-    reals_fill(kernels, &affine, rng, VALUES_NORMAL, 1);
+    const size_t degree = op == UC_OP_softmax_channel && rng_below(rng, 2) ? UC_CURVE_DEGREE : 1;
+    struct buffer curve = reals_new(kernels, (degree + 1) * shape.channels, random_guard(rng));
+    reals_fill(kernels, &curve, rng, VALUES_NORMAL, 1);
     const uc_stage stage = draw_stage(rng, op, VALUES_NORMAL);
     uc_finish finish = {.stage = &stage};
     kernels->finish[op](&finish, &plain.rows);
     const bool adds = op == UC_OP_layernorm_channel && rng_below(rng, 2);
     if (!adds || rng_below(rng, 2))
-        finish.affine = affine.data;
+        finish.curve = curve.data;
+    finish.curve_degree = degree;
     if (adds)
         finish.sums = sums.reals.data;
     kernels->finish[op](&finish, &rows.rows);
@@ -374,11 +376,15 @@ static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op 
             for (size_t i = 0; i < shape.columns; i++) {
                 const size_t lane = lane_of(&shape, c, r, i);
                 long double value = real_get(kernels, plain.reals.data, lane), size = fabsl(value);
-                if (finish.affine) {
-                    const double term = real_get(kernels, affine.data, shape.channels + c);
-                    value *= real_get(kernels, affine.data, c);
-                    size = fabsl(value) + fabs(term);
-                    value += term;
+                if (finish.curve) {
+                    const long double x = value;
+                    value = size = 0;
+                    for (size_t k = degree + 1; k-- > 0;) {
+                        const double coefficient =
+                            real_get(kernels, curve.data, c * (degree + 1) + k);
+                        value = value * x + coefficient;
+                        size = size * fabsl(x) + fabs(coefficient);
+                    }
                 }
                 if (adds) {
                     const double before = real_get(kernels, sums.before.data, lane);
@@ -388,17 +394,19 @@ static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op 
                 const double got = real_get(kernels, (adds ? &sums : &rows)->reals.data, lane);
                 const double unit =
                     kernels->real_bytes == sizeof(double) ? DBL_EPSILON : FLT_EPSILON;
-                wrong += !(fabsl(got - value) <= 2 * unit * size);
+                wrong += !(fabsl(got - value) <= (1 + (double)degree) * unit * size);
             }
-    CHECK(wrong == 0 && buffer_intact(&affine) && buffer_intact(&sums.reals) &&
+    CHECK(wrong == 0 && buffer_intact(&curve) && buffer_intact(&sums.reals) &&
               buffer_intact(&rows.reals),
           "%s: %s%s%s: %zu wrong (state %llu)", kernels->name, uc_ops[op].name,
-          finish.affine ? ", factors and terms" : "", adds ? ", summed up" : "", wrong,
-          (unsigned long long)seed);
+          !finish.curve ? ""
+          : degree == 1 ? ", factors and terms"
+                        : ", a curve",
+          adds ? ", summed up" : "", wrong, (unsigned long long)seed);
     rows_free(&plain);
     rows_free(&rows);
     rows_free(&sums);
-    buffer_free(&affine);
+    buffer_free(&curve);
 }
 
 /* ---- Pools ---- */

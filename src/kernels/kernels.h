@@ -28,6 +28,9 @@ typedef struct uc_summary {
     double largest, sum;
 } uc_summary;
 
+/* Of a curve that is not straight. */
+#define UC_CURVE_DEGREE 10
+
 /* What an op gets besides its rows. */
 typedef struct uc_finish {
     const uc_stage *stage;
@@ -36,8 +39,9 @@ typedef struct uc_finish {
     const uc_summary *summaries; /* EVERYTHING: one per channel */
     const uc_summary *measured;  /* of these rows alone, where they are as measure() left them */
     size_t first_channel;        /* of the rows, in per_channel and summaries */
-    const void *affine;          /* CHANNEL: NULL, or for each channel a real that its results are
-                                  * multiplied by, and then for each one that is added */
+    const void *curve;           /* CHANNEL: NULL, or for each channel a polynomial of its results,
+                                  * the constant coefficient first, */
+    size_t curve_degree;         /* of degree 1 or, softmax_channel, UC_CURVE_DEGREE */
     bool centred;                /* layernorm_channel: the channels' mean is 0 already */
     void *sums;                  /* layernorm_channel: NULL, or rows of the same shape to which its
                                   * results are added, instead of being left in place */

@@ -122,10 +122,9 @@ INLINE void NAME(layernorm_lanes)(const uc_finish *finish, const uc_rows *rows, 
         scale[v] = 1 / load_vector(each);
     }
     REAL *out = adds ? (REAL *)finish->sums + begin : column;
-    const REAL *affine = finish->affine;
+    const REAL *line = finish->curve;
     for (size_t c = 0; c < channels; c++) {
-        const vec factor = splat(affine ? affine[c] : 1),
-                  term = splat(affine ? affine[channels + c] : 0);
+        const vec factor = splat(line ? line[2 * c + 1] : 1), term = splat(line ? line[2 * c] : 0);
         UNROLL for (size_t v = 0; v < strip; v++) {
             const size_t at = c * lanes + v * LANES;
             vec away = load_vector(column + at);
@@ -174,14 +173,28 @@ INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, si
             }
     }
     UNROLL for (size_t v = 0; v < strip; v++) sum[v] = 1 / sum[v];
-    const REAL *affine = finish->affine;
-    for (size_t c = 0; c < channels; c++) {
-        const vec factor = splat(affine ? affine[c] : 1),
-                  term = splat(affine ? affine[channels + c] : 0);
+    const REAL *curve = finish->curve;
+    const bool straight = !curve || finish->curve_degree == 1;
+    for (size_t c = 0; straight && c < channels; c++) {
+        const vec factor = splat(curve ? curve[2 * c + 1] : 1),
+                  term = splat(curve ? curve[2 * c] : 0);
         UNROLL for (size_t v = 0; v < strip; v++) {
             REAL *at = column + c * lanes + v * LANES;
             store_vector(at, load_vector(at) * sum[v] * factor + term);
         }
+    }
+    for (size_t c = 0; !straight && c < channels; c++, curve += UC_CURVE_DEGREE + 1) {
+        vec x[STRIP], value[STRIP];
+        UNROLL for (size_t v = 0; v < strip; v++) {
+            x[v] = load_vector(column + c * lanes + v * LANES) * sum[v];
+            value[v] = splat(curve[UC_CURVE_DEGREE]);
+        }
+        UNROLL for (size_t i = UC_CURVE_DEGREE; i-- > 0;) {
+            const vec coefficient = splat(curve[i]);
+            UNROLL for (size_t v = 0; v < strip; v++) value[v] = value[v] * x[v] + coefficient;
+        }
+        UNROLL for (size_t v = 0; v < strip; v++)
+            store_vector(column + c * lanes + v * LANES, value[v]);
     }
 }
 
