@@ -18,11 +18,19 @@ static uc_run_rows find_run(const uc_walk *w, size_t number) {
     const uc_pass *pass = w->pass;
     const uc_run_classes *c = &w->classes;
     const size_t depth = number / c->all, in_depth = number % c->all;
-    const bool longer = in_depth < c->longer * c->runs_longer;
-    const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;
-    const size_t runs = longer ? c->runs_longer : c->runs;
-    const size_t class = index / runs + (longer ? 0 : c->longer), first = index % runs * pass->rows;
-    const size_t left = c->rows + longer - first;
+    size_t class, first;
+    if (w->plan->spreads) { /* the classes in turn: they read the same inputs */
+        const bool rest = in_depth >= c->runs * pass->step;
+        class = rest ? in_depth - c->runs * pass->step : in_depth % pass->step;
+        first = (rest ? c->runs : in_depth / pass->step) * pass->rows;
+    } else { /* one after the other: each has weights of its own */
+        const bool longer = in_depth < c->longer * c->runs_longer;
+        const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;
+        const size_t runs = longer ? c->runs_longer : c->runs;
+        class = index / runs + (longer ? 0 : c->longer);
+        first = index % runs * pass->rows;
+    }
+    const size_t left = c->rows + (class < c->longer) - first;
     return (uc_run_rows){w->band[0].begin + depth, w->band[1].begin + class + first * pass->step,
                          left < pass->rows ? left : pass->rows};
 }
