@@ -51,29 +51,36 @@ static void find_affine(const uc_plan *plan, size_t s, size_t channel, double af
 }
 
 /* Where a polynomial of UC_CURVE_DEGREE is the same as its function: Chebyshev's points between 0
- * and 1. */
-static void find_points(double points[UC_CURVE_DEGREE + 1]) {
+ * and 1, and 1 by the distance of point i from the one k before it. */
+typedef struct nodes {
+    double point[UC_CURVE_DEGREE + 1],
+        inverse[UC_CURVE_DEGREE + 1][UC_CURVE_DEGREE + 1]; /* [k][i] */
+} nodes;
+
+static void find_nodes(nodes *n) {
     const double pi = 3.14159265358979323846;
-    for (size_t i = 0; i <= UC_CURVE_DEGREE; i++)
-        points[i] = (1 - cos(pi * ((double)i + 0.5) / (UC_CURVE_DEGREE + 1))) / 2;
+    for (size_t i = 0; i <= UC_CURVE_DEGREE; i++) {
+        n->point[i] = (1 - cos(pi * ((double)i + 0.5) / (UC_CURVE_DEGREE + 1))) / 2;
+        for (size_t k = 1; k <= i; k++)
+            n->inverse[k][i] = 1 / (n->point[i] - n->point[i - k]);
+    }
 }
 
 /* The polynomial through a sigmoid of affine values at the points: Newton's differences, multiplied
  * out. */
-static void fit_sigmoid(const double points[UC_CURVE_DEGREE + 1], const double affine[2],
-                        double *curve) {
+static void fit_sigmoid(const nodes *n, const double affine[2], double *curve) {
     double difference[UC_CURVE_DEGREE + 1];
     for (size_t i = 0; i <= UC_CURVE_DEGREE; i++)
-        difference[i] = 1 / (1 + exp(-(affine[0] + affine[1] * points[i])));
+        difference[i] = 1 / (1 + exp(-(affine[0] + affine[1] * n->point[i])));
     for (size_t k = 1; k <= UC_CURVE_DEGREE; k++)
         for (size_t i = UC_CURVE_DEGREE; i >= k; i--)
-            difference[i] = (difference[i] - difference[i - 1]) / (points[i] - points[i - k]);
+            difference[i] = (difference[i] - difference[i - 1]) * n->inverse[k][i];
     for (size_t i = 0; i <= UC_CURVE_DEGREE; i++)
         curve[i] = 0;
     for (size_t k = UC_CURVE_DEGREE + 1; k-- > 0;) {
         for (size_t i = UC_CURVE_DEGREE; i > 0; i--)
-            curve[i] = curve[i - 1] - points[k] * curve[i];
-        curve[0] = difference[k] - points[k] * curve[0];
+            curve[i] = curve[i - 1] - n->point[k] * curve[i];
+        curve[0] = difference[k] - n->point[k] * curve[0];
     }
 }
 
@@ -83,7 +90,8 @@ void uc_curve_plan(uc_plan *plan, size_t s, void *reals) {
     const bool wide = plan->kernels->real_bytes == sizeof(double);
     const double largest = wide ? DBL_MAX : FLT_MAX;
     bool finite = true, sigmoid = has_sigmoid(plan, s);
-    double affine[2], curve[UC_CURVE_DEGREE + 1], points[UC_CURVE_DEGREE + 1];
+    double affine[2], curve[UC_CURVE_DEGREE + 1];
+    nodes n;
     for (size_t c = 0; c < channels; c++) {
         find_affine(plan, s, c, affine);
         finite = finite && fabs(affine[0]) <= largest && fabs(affine[1]) <= largest;
@@ -94,11 +102,11 @@ void uc_curve_plan(uc_plan *plan, size_t s, void *reals) {
         return;
     const size_t degree = sigmoid ? UC_CURVE_DEGREE : 1;
     if (sigmoid)
-        find_points(points);
+        find_nodes(&n);
     for (size_t c = 0; c < channels; c++) {
         find_affine(plan, s, c, affine);
         if (sigmoid)
-            fit_sigmoid(points, affine, curve);
+            fit_sigmoid(&n, affine, curve);
         for (size_t i = 0; i <= degree; i++) {
             const double value = sigmoid ? curve[i] : affine[i];
             if (wide)
