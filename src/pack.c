@@ -94,10 +94,14 @@ double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *ke
     double reals[ROWS * COLUMNS] = {0}, cells[COLUMNS], largest = 0;
     for (size_t i = 0; i < elems; i += ROWS * COLUMNS) {
         const size_t left = elems - i, some = left < ROWS * COLUMNS ? left : ROWS * COLUMNS;
+        const void *from = (const char *)kernel + i * uc_dtype_bytes(dtype);
+        const bool as_they_are =
+            some == ROWS * COLUMNS && uc_dtype_bytes(dtype) == kernels->real_bytes;
         if (some < ROWS * COLUMNS)
             memset(reals, 0, sizeof reals);
-        kernels->load(dtype, (const char *)kernel + i * uc_dtype_bytes(dtype), reals, some);
-        kernels->magnitudes(reals, COLUMNS, ROWS, COLUMNS, cells);
+        if (!as_they_are)
+            kernels->load(dtype, from, reals, some);
+        kernels->magnitudes(as_they_are ? from : reals, COLUMNS, ROWS, COLUMNS, cells);
         for (size_t k = 0; k < COLUMNS / kernels->vector_lanes; k++) {
             const double cell = kernels->real_bytes == sizeof(double)
                                     ? cells[k]

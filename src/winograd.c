@@ -60,16 +60,24 @@ bool uc_winograd_scratch_bytes(const uc_winograd *w, size_t *bytes) {
            uc_size_mul(bytes, channels_at_once(w->conv) * w->kernels->panel * sizeof(double));
 }
 
-/* One segment of one point along a dimension, and where its phase's first tap is in the kernel. */
+/* One segment of one point along a dimension: what its taps are multiplied by, and where the first
+ * of them is in the kernel. */
 typedef struct segment {
     const double *weight;
     size_t taps, tap;
 } segment;
 
 static segment segment_of(const uc_winograd *w, size_t dimension, size_t phase, size_t number) {
-    const uc_toom_phase *p = &w->dim[dimension]->phase[phase];
-    return (segment){p->weight[number / p->segments][number % p->segments], p->taps,
-                     (phase + w->conv->conv.padding[dimension]) % w->dim[dimension]->stride};
+    const uc_toom *toom = w->dim[dimension];
+    const uc_toom_phase *p = &toom->phase[phase];
+    segment s = {p->weight[number / p->segments][number % p->segments], p->taps,
+                 (phase + w->conv->conv.padding[dimension]) % toom->stride};
+    /* Without those at either end that count for nothing. */
+    while (s.taps > 1 && s.weight[s.taps - 1] == 0)
+        s.taps--;
+    for (; s.taps > 1 && *s.weight == 0; s.taps--, s.weight++)
+        s.tap += toom->stride;
+    return s;
 }
 
 /* Some input channels of a panel: `count` numbers, [channel][panel channel], of every tap. */
@@ -82,9 +90,19 @@ typedef struct weight_block {
     size_t product_bytes; /* from one product to the next */
 } weight_block;
 
+/* The sum of a segment's taps, of `count` numbers each. A single one is taken as it is. */
+static const double *sum_taps(const weight_block *b, const segment *s, const double *taps,
+                              size_t stride, size_t count, double *to) {
+    taps += s->tap * count;
+    if (s->taps == 1 && *s->weight == 1)
+        return taps;
+    b->winograd->kernels->transform(s->weight, s->taps, taps, stride * count, to, count);
+    return to;
+}
+
 /* All products of a (d, h) phase at one segment of a point along each. */
 static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t i,
-                      const uc_toom_phase *height, size_t j) {
+                      const uc_toom_phase *height, size_t j, const double *taps) {
     const uc_winograd *w = b->winograd;
     size_t before = 0;
     for (size_t e = 0; e < w->dim[2]->stride; e++) {
@@ -100,7 +118,7 @@ static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t 
                 (i % depth->segments * height->segments + j % height->segments) * along->segments +
                 k % along->segments;
             w->kernels->transform_last(
-                column.weight, column.taps, b->by_height + column.tap * b->count,
+                column.weight, column.taps, taps + column.tap * b->count,
                 w->dim[2]->stride * b->count,
                 b->weights + (before + point * segments + within) * b->product_bytes, b->count);
         }
@@ -116,8 +134,8 @@ static void place_block(weight_block *b, size_t panel_begin, size_t first_bytes)
     for (size_t d = 0; d < w->dim[0]->stride; d++)
         for (size_t i = 0; i < phase_products(&w->dim[0]->phase[d]); i++) {
             const segment depth = segment_of(w, 0, d, i);
-            w->kernels->transform(depth.weight, depth.taps, b->taps + depth.tap * plane,
-                                  w->dim[0]->stride * plane, b->by_depth, plane);
+            const double *by_depth =
+                sum_taps(b, &depth, b->taps, w->dim[0]->stride, plane, b->by_depth);
             for (size_t h = 0; h < w->dim[1]->stride; h++) {
                 b->weights = weights + first_bytes +
                              (pair_offset(w, d, h) +
@@ -125,10 +143,9 @@ static void place_block(weight_block *b, size_t panel_begin, size_t first_bytes)
                                  bytes;
                 for (size_t j = 0; j < phase_products(&w->dim[1]->phase[h]); j++) {
                     const segment height = segment_of(w, 1, h, j);
-                    w->kernels->transform(height.weight, height.taps,
-                                          b->by_depth + height.tap * width,
-                                          w->dim[1]->stride * width, b->by_height, width);
-                    place_row(b, &w->dim[0]->phase[d], i, &w->dim[1]->phase[h], j);
+                    const double *by_height =
+                        sum_taps(b, &height, by_depth, w->dim[1]->stride, width, b->by_height);
+                    place_row(b, &w->dim[0]->phase[d], i, &w->dim[1]->phase[h], j, by_height);
                 }
             }
         }
