@@ -1,9 +1,13 @@
 /* Checked sizes and aligned allocation.
  * Called by the chain (sizes), the plan, the operators and the oracle (memory). */
+#define _DEFAULT_SOURCE /* madvise() */
 #include "memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "status.h"
 
@@ -28,9 +32,26 @@ bool uc_size_align(size_t *total) {
     return true;
 }
 
+/* Fresh memory costs 2 us for every 4 KB that are touched first, and a quarter of that in pages of
+ * this size: the whole ones of a block are asked for. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static void ask_for_huge_pages(void *memory, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    const size_t before = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
+    if (bytes >= before + HUGE_PAGE) /* a wish: whether it is granted makes no difference */
+        madvise((char *)memory + before, (bytes - before) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
 void *uc_alloc(size_t bytes) {
     size_t rounded = bytes ? bytes : 1;
     void *memory = uc_size_align(&rounded) ? aligned_alloc(UC_ALIGNMENT, rounded) : NULL;
+    if (memory)
+        ask_for_huge_pages(memory, rounded);
     if (!memory)
         uc_fail(UC_NO_MEMORY, "out of memory: %zu bytes could not be allocated", bytes);
     return memory;
