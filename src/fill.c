@@ -191,9 +191,9 @@ static void fetch_inputs(const uc_walk *w, const uc_rows *rows, const uc_taps *d
     for (size_t td = d->first; td < d->end; td++)
         for (size_t c = channel; c < channel + channels; c++)
             for (size_t row = first; row < end; row++)
-                uc_rows_fetch(uc_walk_input(w, c, d->source - td, row) +
-                                  (w->products.begin - w->inputs.begin) * bytes,
-                              w->products.count * bytes);
+                uc_fetch(uc_walk_input(w, c, d->source - td, row) +
+                             (w->products.begin - w->inputs.begin) * bytes,
+                         w->products.count * bytes);
 }
 
 /* The convolution to few channels: products of some input channels and one tap along depth and

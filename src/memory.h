@@ -24,6 +24,12 @@ bool uc_size_align(size_t *total);
 /* UC_ALIGNMENT-aligned memory; free() it. NULL, with uc_last_error() set, where there is none. */
 void *uc_alloc(size_t bytes);
 
+/* Has the processor fetch what will be read soon and it does not foresee. */
+static inline void uc_fetch(const void *memory, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const char *)memory + i);
+}
+
 /* Whether two blocks of memory share a byte. */
 bool uc_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes);
 

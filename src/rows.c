@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "memory.h"
 #include "turn.h"
 
 uc_rows uc_rows_borrow(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count) {
@@ -18,11 +19,6 @@ uc_rows uc_rows_borrow(const uc_walk *w, size_t depth, size_t height, size_t ste
     return rows;
 }
 
-void uc_rows_fetch(const char *row, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(row + i);
-}
-
 void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_t columns,
                   void *reals) {
     const uc_chain *chain = &w->plan->chain;
@@ -32,8 +28,7 @@ void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_
         uc_turn_gather(uc_walk_turned_row(w), row, w->plan->in_step[2], columns, bytes);
         row = uc_walk_turned_row(w);
     } else if (c + UC_ROWS_AHEAD < chain->in.channels) {
-        uc_rows_fetch(row + UC_ROWS_AHEAD * uc_extent_positions(&chain->in) * bytes,
-                      columns * bytes);
+        uc_fetch(row + UC_ROWS_AHEAD * uc_extent_positions(&chain->in) * bytes, columns * bytes);
     }
     w->plan->kernels->load(chain->dtype, row, reals, columns);
 }

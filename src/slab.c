@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "memory.h"
+
 void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
@@ -21,7 +23,7 @@ void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index) {
     for (size_t c = 0; c < conv->in.channels; c++) {
         const char *row = (const char *)made.reals + c * made.lanes * bytes;
         if (borrow && c + UC_ROWS_AHEAD < conv->in.channels)
-            uc_rows_fetch(row + UC_ROWS_AHEAD * made.lanes * bytes, conv->in.size[2] * bytes);
+            uc_fetch(row + UC_ROWS_AHEAD * made.lanes * bytes, conv->in.size[2] * bytes);
         plan->kernels->split(row, conv->in.size[2], width->first, width->outputs,
                              uc_walk_slab(w) +
                                  (depth_index * pass->depth_step + row_index * pass->row_step +

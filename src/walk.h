@@ -138,10 +138,9 @@ static inline char *uc_walk_kept(const uc_walk *w, size_t number) {
 /* Rows of the input where they are, for reading: the reals are the elements. */
 uc_rows uc_rows_borrow(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count);
 
-/* Fetches a row. Every channel of the input is a page of its own, which no processor foresees: so
+/* Every channel of the input is a page of its own, which no processor foresees: rows are fetched so
  * many channels ahead. */
 #define UC_ROWS_AHEAD 4
-void uc_rows_fetch(const char *row, size_t bytes);
 
 /* Loads columns of a row of the input, from the band's first on. */
 void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_t columns,

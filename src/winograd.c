@@ -151,6 +151,10 @@ static void place_block(weight_block *b, size_t panel_begin, size_t first_bytes)
         }
 }
 
+/* The weights of an input channel are far from those of the one before, which no processor
+ * foresees: so many channels ahead they are fetched. */
+#define CHANNELS_AHEAD 6
+
 void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void *reals,
                        void *const weights[2], double *scratch) {
     const uc_winograd *w = &transforms[0]; /* they differ in dimensions alone */
@@ -163,7 +167,11 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
         some = channels_at_once(w->conv);
         some = in_channels - first < some ? in_channels - first : some;
         const size_t count = some * size;
-        for (size_t ci = 0; ci < some; ci++)
+        for (size_t ci = 0; ci < some; ci++) {
+            if (first + ci + CHANNELS_AHEAD < in_channels)
+                uc_fetch((const char *)reals +
+                             ((first + ci + CHANNELS_AHEAD) * channels + begin) * taps * bytes,
+                         size * taps * bytes);
             for (size_t c = 0; c < size; c++) {
                 const size_t from = ((first + ci) * channels + begin + c) * taps;
                 double *to = scratch + ci * size + c;
@@ -174,6 +182,7 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
                     for (size_t t = 0; t < taps; t++)
                         to[t * count] = ((const double *)reals)[from + t];
             }
+        }
         for (size_t i = 0; i < 2; i++) {
             weight_block b = {.winograd = &transforms[i],
                               .taps = scratch,
