@@ -417,8 +417,55 @@ INLINE vec NAME(exponential)(vec x, const NAME(range) range) {
     return range.narrow ? NAME(exp_narrow)(x) : NAME(exp)(x);
 }
 
+/* Short rows that follow each other are taken as one, with what lies between them: which lanes of a
+ * phase count. Phases have as many columns as the first one, or one less. */
+#define MASK_LANES 512
+#define SHORT_ROW (4 * LANES)
+typedef struct NAME(masks) {
+    bool used;
+    size_t lanes; /* whole vectors */
+    INTEGER counts[2][MASK_LANES];
+} NAME(masks);
+
+INLINE void NAME(find_masks)(const uc_rows *rows, NAME(masks) * masks) {
+    const size_t columns = NAME(phase_columns)(rows, 0),
+                 lanes = (((rows->rows - 1) * rows->pitch + columns - 1) / LANES + 1) * LANES;
+    masks->used = rows->rows > 1 && columns < SHORT_ROW && lanes <= MASK_LANES;
+    masks->lanes = lanes;
+    if (!masks->used)
+        return;
+    for (size_t k = 0; k < 2; k++)
+        memset(masks->counts[k], 0, lanes * sizeof **masks->counts);
+    for (size_t r = 0; r < rows->rows; r++)
+        for (size_t i = 0; i < columns; i++) {
+            masks->counts[0][r * rows->pitch + i] = -1;
+            masks->counts[1][r * rows->pitch + i] = i + 1 < columns ? -1 : 0;
+        }
+}
+
+INLINE double NAME(masked_exponentials)(const uc_rows *rows, REAL *channel, const NAME(range) range,
+                                        const NAME(masks) * masks) {
+    const size_t columns = NAME(phase_columns)(rows, 0);
+    NAME(long_sum) sum = {.sum = 0};
+    for (size_t e = 0; e < rows->phases; e++) {
+        const INTEGER *counts = masks->counts[NAME(phase_columns)(rows, e) < columns];
+        REAL *at = channel + e * rows->phase_step;
+        for (size_t i = 0; i < masks->lanes; i += LANES) {
+            ivec mask;
+            memcpy(&mask, counts + i, sizeof mask);
+            const vec x = (vec)((ivec)NAME(exponential)(load_vector(at + i), range) & mask);
+            store_vector(at + i, x);
+            NAME(add_term)(&sum, x);
+        }
+    }
+    return sum.sum + NAME(sum_of_lanes)(sum.total + sum.part);
+}
+
 /* Turns a channel's values into exponentials and returns their sum. */
-INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, const NAME(range) range) {
+INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, const NAME(range) range,
+                                 const NAME(masks) * masks) {
+    if (masks->used)
+        return NAME(masked_exponentials)(rows, channel, range, masks);
     REAL mask[2 * LANES]; /* from lane n on: the last n lanes count */
     store_vector(mask, (vec){0});
     store_vector(mask + LANES, splat(1));
@@ -456,16 +503,20 @@ INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, const NAME(
 static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bounds,
                                         uc_summary *summaries) {
     const uc_rows joined = NAME(joined)(rows);
+    NAME(masks) masks;
+    NAME(find_masks)(&joined, &masks);
     for (size_t c = 0; c < rows->channels; c++) {
         REAL *channel = (REAL *)rows->reals + c * rows->lanes;
         const REAL least = bounds ? (REAL)bounds[0] : -INFINITY,
                    largest = bounds ? (REAL)bounds[1] : NAME(largest_of)(&joined, channel);
         const bool narrow = bounds && largest - least <= 1;
         const double sum =
-            narrow ? NAME(exponentials)(&joined, channel, (NAME(range)){true, true, least, largest})
-            : bounds
-                ? NAME(exponentials)(&joined, channel, (NAME(range)){true, false, least, largest})
-                : NAME(exponentials)(&joined, channel, (NAME(range)){false, false, least, largest});
+            narrow ? NAME(exponentials)(&joined, channel, (NAME(range)){true, true, least, largest},
+                                        &masks)
+            : bounds ? NAME(exponentials)(&joined, channel,
+                                          (NAME(range)){true, false, least, largest}, &masks)
+                     : NAME(exponentials)(&joined, channel,
+                                          (NAME(range)){false, false, least, largest}, &masks);
         summaries[c] = (uc_summary){largest, sum};
         if (largest == -INFINITY) /* exponentials of nothing but -inf: 0 where others count */
             memset(channel, 0, rows->lanes * sizeof *channel);
