@@ -39,9 +39,10 @@ size_t uc_curve_elems(const uc_plan *plan, size_t s) {
 /* What add and mul come to for one channel: coefficients, the constant one first. */
 static void find_affine(const uc_plan *plan, size_t s, size_t channel, double affine[2]) {
     const uc_stage *stage = plan->chain.stage;
+    const size_t last = s + count_affine(&plan->chain, s);
     affine[0] = 0;
     affine[1] = 1;
-    for (size_t t = s + 1; t <= s + count_affine(&plan->chain, s); t++) {
+    for (size_t t = s + 1; t <= last; t++) {
         const double value = plan->per_channel[t]
                                  ? uc_real_at(plan->kernels, plan->per_channel[t], channel)
                                  : stage[t].number[0];

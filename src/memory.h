@@ -1,4 +1,4 @@
-/* Checked sizes and aligned allocation.
+/* Checked sizes, aligned allocation, and fetching ahead.
  * Used wherever a product of user-given sizes becomes bytes. */
 #ifndef UC_MEMORY_H
 #define UC_MEMORY_H

@@ -20,9 +20,8 @@ static uc_run_rows find_run(const uc_walk *w, size_t number) {
     const size_t depth = number / c->all, in_depth = number % c->all;
     size_t class, first;
     if (w->plan->spreads) { /* the classes in turn: they read the same inputs */
-        const bool rest = in_depth >= c->runs * pass->step;
-        class = rest ? in_depth - c->runs * pass->step : in_depth % pass->step;
-        first = (rest ? c->runs : in_depth / pass->step) * pass->rows;
+        class = in_depth % pass->step;
+        first = in_depth / pass->step * pass->rows;
     } else { /* one after the other: each has weights of its own */
         const bool longer = in_depth < c->longer * c->runs_longer;
         const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;

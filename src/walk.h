@@ -180,9 +180,9 @@ void uc_slab_rest(const uc_walk *w, size_t depths, size_t rows);
 
 /* ---- run.c ---- */
 
-/* How the rows of one depth of a band go into runs: rows a step apart share one. First those from
- * the band's first row on, then those from the second, and so on: `longer` such classes of `rows`
- * + 1 rows, then as many as are left of a step of `rows`. */
+/* How the rows of one depth of a band go into runs: rows a step apart share one. Those from the
+ * band's first row on are a class, those from the second another, and so on: `longer` such classes
+ * of `rows` + 1 rows, then as many as are left of a step of `rows`. */
 uc_run_classes uc_run_count(const uc_walk *w);
 
 /* Sets which columns a run has, of the pass's space. */

@@ -239,7 +239,7 @@ static double worst_behind_softmax(double factor, double term) {
 }
 
 static void check_behind_softmax(void) {
-    static const double factors[] = {0, 0.01, 1, 1.7, 2, 2.01, 5, -1, -2};
+    static const double factors[] = {0, 0.01, 1, 1.7, 2, 2.01, 3, 5, -1, -2};
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         for (double term = 0; term <= 12; term += 0.375) {
             const double worst = worst_behind_softmax(factors[i], term);
