@@ -116,6 +116,17 @@ bool cli_remember_child(int pid) {
     return false;
 }
 
+int cli_fork(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid > 0)
+        cli_remember_child((int)pid);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return (int)pid;
+}
+
 void cli_forget_child(int pid) {
     for (size_t i = 0; i < CLI_MOST_CLEANUPS; i++)
         if (children[i] == pid)

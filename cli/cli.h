@@ -91,6 +91,9 @@ void cli_forget_file(const char *path);
 bool cli_remember_child(int pid);
 void cli_forget_child(int pid);
 
+/* fork() of a child that is remembered before a signal can come between. */
+int cli_fork(void);
+
 /* Removes one now and forgets it. */
 void cli_remove_file(const char *path);
 

@@ -67,7 +67,7 @@ static int run(char **words, const char *folder) {
         fprintf(stderr, " %s", *word);
     fputs("\n", stderr);
     fflush(NULL);
-    const pid_t pid = fork();
+    const pid_t pid = cli_fork();
     if (pid == 0) {
         setpgid(0, 0);
         setenv("TMPDIR", folder, 1);
@@ -78,7 +78,6 @@ static int run(char **words, const char *folder) {
     }
     int status = -1;
     if (pid > 0) {
-        cli_remember_child(pid);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
         cli_forget_child(pid);

@@ -161,7 +161,7 @@ child_event child_start(child *c, const judge_settings *with, const arena *a, do
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the solution starts becomes ours when it ends */
     if (!open_pipes(&p))
         return CHILD_FAILED;
-    c->pid = fork();
+    c->pid = cli_fork();
     if (c->pid == 0)
         become_child(with, &p, a);
     close(p.orders[0]);
@@ -174,7 +174,6 @@ child_event child_start(child *c, const judge_settings *with, const arena *a, do
         c->has_ended = true;
         return CHILD_FAILED;
     }
-    cli_remember_child(c->pid);
     fcntl(c->records, F_SETFL, O_NONBLOCK);
     fcntl(c->out, F_SETFL, O_NONBLOCK);
 

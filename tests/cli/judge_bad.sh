@@ -64,7 +64,16 @@ is_running() {
     done 2>/dev/null
     return 1
 }
-! is_running "sleep 97531 " || fail "what the solution started is still there"
+# ends WORDS WHAT: such a process goes away; one that was killed may take a moment for it
+ends() {
+    tries=0
+    while is_running "$1"; do
+        tries=$((tries + 1))
+        [ $tries -lt 50 ] || fail "$2"
+        sleep 0.1
+    done
+}
+ends "sleep 97531 " "what the solution started is still there"
 case ${SANITIZE:-} in
 '') behaves TOO_MUCH_MEMORY crash "the limit is 200 MiB" --memory-limit 200 ;;
 esac
@@ -132,7 +141,7 @@ done
 kill -TERM $judge
 wait $judge || :
 [ -z "$(ls -A temporary)" ] || fail "left behind: $(find temporary)"
-! is_running "sleep 86421 " || fail "the compiler still runs"
+ends "sleep 86421 " "the compiler still runs"
 # and while it judges.
 TMPDIR=$PWD/temporary "$UPCONV" judge $slug "$solutions/behaviour.c" --case signed --time-limit 60 \
     --symbol solution --cflags "-I. -w -pthread -DHOW=LOOP" >out 2>err &
@@ -147,10 +156,5 @@ kill -TERM $judge
 code=0
 wait $judge || code=$?
 [ $code = 143 ] || fail "ended with $code by SIGTERM"
-tries=0
-while is_running "judge-child $PWD/temporary/"; do
-    tries=$((tries + 1))
-    [ $tries -lt 50 ] || fail "the solution still runs"
-    sleep 0.1
-done
+ends "judge-child $PWD/temporary/" "the solution still runs"
 [ -z "$(ls -A temporary)" ] || fail "left behind: $(ls temporary)"
