@@ -51,37 +51,48 @@ static void find_affine(const uc_plan *plan, size_t s, size_t channel, double af
     }
 }
 
-/* Where a polynomial of UC_CURVE_DEGREE is the same as its function: Chebyshev's points between 0
- * and 1, and 1 by the distance of point i from the one k before it. */
-typedef struct nodes {
-    double point[UC_CURVE_DEGREE + 1],
-        inverse[UC_CURVE_DEGREE + 1][UC_CURVE_DEGREE + 1]; /* [k][i] */
-} nodes;
+/* Polynomials of UC_CURVE_DEGREE that are the same as sigmoids at Chebyshev's points between 0 and
+ * 1. They are sums of those that are 1 at one point and 0 at the others. */
+enum { NODES = UC_CURVE_DEGREE + 1 };
+typedef struct fit {
+    double node[NODES];
+    double at_node[NODES][NODES];       /* coefficients, the constant one first */
+    double factor, exponentials[NODES]; /* of -factor times a node: channels mostly share them */
+} fit;
 
-static void find_nodes(nodes *n) {
+static void prepare_fit(fit *f) {
     const double pi = 3.14159265358979323846;
-    for (size_t i = 0; i <= UC_CURVE_DEGREE; i++) {
-        n->point[i] = (1 - cos(pi * ((double)i + 0.5) / (UC_CURVE_DEGREE + 1))) / 2;
-        for (size_t k = 1; k <= i; k++)
-            n->inverse[k][i] = 1 / (n->point[i] - n->point[i - k]);
+    f->factor = NAN;
+    for (size_t i = 0; i < NODES; i++)
+        f->node[i] = (1 - cos(pi * ((double)i + 0.5) / NODES)) / 2;
+    for (size_t i = 0; i < NODES; i++) {
+        double *curve = f->at_node[i];
+        curve[0] = 1;
+        for (size_t k = 0, degree = 0; k < NODES; k++) {
+            if (k == i)
+                continue;
+            /* times (x - node k) / (node i - node k) */
+            const double by = 1 / (f->node[i] - f->node[k]);
+            curve[++degree] = 0;
+            for (size_t j = degree; j > 0; j--)
+                curve[j] = (curve[j - 1] - f->node[k] * curve[j]) * by;
+            curve[0] *= -f->node[k] * by;
+        }
     }
 }
 
-/* The polynomial through a sigmoid of affine values at the points: Newton's differences, multiplied
- * out. */
-static void fit_sigmoid(const nodes *n, const double affine[2], double *curve) {
-    double difference[UC_CURVE_DEGREE + 1];
-    for (size_t i = 0; i <= UC_CURVE_DEGREE; i++)
-        difference[i] = 1 / (1 + exp(-(affine[0] + affine[1] * n->point[i])));
-    for (size_t k = 1; k <= UC_CURVE_DEGREE; k++)
-        for (size_t i = UC_CURVE_DEGREE; i >= k; i--)
-            difference[i] = (difference[i] - difference[i - 1]) * n->inverse[k][i];
-    for (size_t i = 0; i <= UC_CURVE_DEGREE; i++)
-        curve[i] = 0;
-    for (size_t k = UC_CURVE_DEGREE + 1; k-- > 0;) {
-        for (size_t i = UC_CURVE_DEGREE; i > 0; i--)
-            curve[i] = curve[i - 1] - n->point[k] * curve[i];
-        curve[0] = difference[k] - n->point[k] * curve[0];
+static void fit_sigmoid(fit *f, const double affine[2], double *curve) {
+    if (affine[1] != f->factor)
+        for (size_t i = 0; i < NODES; i++)
+            f->exponentials[i] = exp(-affine[1] * f->node[i]);
+    f->factor = affine[1];
+    const double first = exp(-affine[0]);
+    for (size_t j = 0; j < NODES; j++)
+        curve[j] = 0;
+    for (size_t i = 0; i < NODES; i++) {
+        const double value = 1 / (1 + first * f->exponentials[i]);
+        for (size_t j = 0; j < NODES; j++)
+            curve[j] += value * f->at_node[i][j];
     }
 }
 
@@ -91,8 +102,8 @@ void uc_curve_plan(uc_plan *plan, size_t s, void *reals) {
     const bool wide = plan->kernels->real_bytes == sizeof(double);
     const double largest = wide ? DBL_MAX : FLT_MAX;
     bool finite = true, sigmoid = has_sigmoid(plan, s);
-    double affine[2], curve[UC_CURVE_DEGREE + 1];
-    nodes n;
+    double affine[2], curve[NODES];
+    fit f;
     for (size_t c = 0; c < channels; c++) {
         find_affine(plan, s, c, affine);
         finite = finite && fabs(affine[0]) <= largest && fabs(affine[1]) <= largest;
@@ -103,11 +114,11 @@ void uc_curve_plan(uc_plan *plan, size_t s, void *reals) {
         return;
     const size_t degree = sigmoid ? UC_CURVE_DEGREE : 1;
     if (sigmoid)
-        find_nodes(&n);
+        prepare_fit(&f);
     for (size_t c = 0; c < channels; c++) {
         find_affine(plan, s, c, affine);
         if (sigmoid)
-            fit_sigmoid(&n, affine, curve);
+            fit_sigmoid(&f, affine, curve);
         for (size_t i = 0; i <= degree; i++) {
             const double value = sigmoid ? curve[i] : affine[i];
             if (wide)
