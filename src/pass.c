@@ -14,8 +14,9 @@
 #define SLAB_BYTES ((size_t)6 << 20)
 #define CUT_SLAB_BYTES ((size_t)4 << 20)
 
-/* What the rows of a run may take where it has a few channels: they should stay in L1. */
-#define RUN_BYTES ((size_t)24 << 10)
+/* What the rows of a run may take where it has a few channels: longer ones use weights more often, and
+ * they should stay in L2 until they are measured. */
+#define RUN_BYTES ((size_t)48 << 10)
 
 /* Values of a softmax at most this far apart have exponentials that are no denormals, and no bound
  * is infinite or NaN. */
