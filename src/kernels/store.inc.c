@@ -44,23 +44,27 @@ INLINE void NAME(put_one)(NAME(place) place, size_t at, REAL value) {
 #define QUAD (16 / sizeof(REAL))
 typedef REAL NAME(quad) __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
 
-INLINE size_t NAME(zip_quads)(const size_t phases, const NAME(row) * row, REAL *to, size_t j) {
-    for (; j + QUAD <= row->lanes; j += QUAD) {
-        const NAME(quad) a = *(const NAME(quad) *)(row->from + j) * row->times;
-        NAME(quad) *at = (NAME(quad) *)(to + j * phases);
-        if (phases == 1) {
-            at[0] = a;
-            continue;
-        }
-        const NAME(quad) b = *(const NAME(quad) *)(row->from + row->phase_step + j) * row->times;
-#if REAL_IS_DOUBLE
-        at[0] = __builtin_shufflevector(a, b, 0, 2);
-        at[1] = __builtin_shufflevector(a, b, 1, 3);
-#else
-        at[0] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-        at[1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-#endif
+INLINE void NAME(zip_quad)(const size_t phases, const REAL *from, size_t phase_step, REAL times,
+                           REAL *to) {
+    const NAME(quad) a = *(const NAME(quad) *)from * times;
+    NAME(quad) *at = (NAME(quad) *)to;
+    if (phases == 1) {
+        at[0] = a;
+        return;
     }
+    const NAME(quad) b = *(const NAME(quad) *)(from + phase_step) * times;
+#if REAL_IS_DOUBLE
+    at[0] = __builtin_shufflevector(a, b, 0, 2);
+    at[1] = __builtin_shufflevector(a, b, 1, 3);
+#else
+    at[0] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    at[1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+#endif
+}
+
+INLINE size_t NAME(zip_quads)(const size_t phases, const NAME(row) * row, REAL *to, size_t j) {
+    for (; j + QUAD <= row->lanes; j += QUAD)
+        NAME(zip_quad)(phases, row->from + j, row->phase_step, row->times, to + j * phases);
     return j;
 }
 
@@ -114,6 +118,15 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                            size_t row_step) {
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
                  lanes = rows->columns / rows->phases;
+    /* Rows of one such piece are so short that the way to them would take longer. */
+    if (form == FORM_REAL && rows->phases == 2 && rows->columns == 2 * QUAD) {
+        for (size_t c = 0; c < rows->channels; c++)
+            for (size_t r = 0; r < rows->rows; r++)
+                NAME(zip_quad)
+        (2, (const REAL *)rows->reals + c * rows->lanes + r * rows->pitch, rows->phase_step,
+         scales ? scales[c] : 1, (REAL *)elements + c * channel_step + r * row_step);
+        return;
+    }
     for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < rows->rows; r++) {
             const NAME(row) row = {(const REAL *)rows->reals + c * rows->lanes + r * rows->pitch,
