@@ -40,7 +40,7 @@ static char *printed(const uc_plan *plan) {
 }
 
 /* Its lines are "name: value": the names become keys. Those that come once and belong to the whole
- * plan are strings; passes, each with its tile and cost, and rejections are arrays. */
+ * plan are strings; passes, each with its tile, slab and cost, and rejections are arrays. */
 static void add_line(cJSON *object, const char *name, const char *value) {
     cJSON *passes = cJSON_GetObjectItem(object, "passes");
     cJSON *pass = cJSON_GetArrayItem(passes, cJSON_GetArraySize(passes) - 1);
@@ -50,7 +50,7 @@ static void add_line(cJSON *object, const char *name, const char *value) {
         pass = cJSON_CreateObject();
         cJSON_AddStringToObject(pass, "pass", value);
         cJSON_AddItemToArray(passes, pass);
-    } else if (pass && (!strcmp(name, "tile") || !strcmp(name, "cost"))) {
+    } else if (pass && (!strcmp(name, "tile") || !strcmp(name, "slab") || !strcmp(name, "cost"))) {
         cJSON_AddStringToObject(pass, name, value);
     } else if (!cJSON_GetObjectItem(object, name)) {
         cJSON_AddStringToObject(object, name, value);

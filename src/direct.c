@@ -15,6 +15,25 @@
 #define COST_BLOCK 10.0   /* a panel of channels by one or two vectors */
 #define COST_RUN 680.0    /* rows of a phase that run on */
 
+/* Copies share no lines of the cache: the more taps a phase has the more lanes they must save,
+ * unless all that a few products read is in L1 anyway. */
+#define LANES_SAVED 0.16
+#define FEW_PRODUCTS 80
+
+size_t uc_direct_pitch(const uc_stage *conv, size_t lanes, size_t joined, size_t copies) {
+    if (joined <= lanes)
+        return lanes;
+    double products = (double)conv->in.channels;
+    for (size_t i = 0; i < UC_SPACE; i++)
+        products *= (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
+    const double taps = (double)conv->conv.kernel[2] / (double)conv->conv.stride[2],
+                 saved = (double)(joined - lanes) / (double)lanes;
+    return copies <= UC_MOST_COPIES &&
+                   (saved >= LANES_SAVED * (taps - 1) || products <= FEW_PRODUCTS)
+               ? lanes
+               : joined;
+}
+
 size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
                       size_t pitch, double *cost) {
     const uc_axis axis = uc_axis_of(conv, 1);
@@ -67,8 +86,8 @@ double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double fl
         return uc_spread_cost(kernels, conv, flops, space);
     const uc_axis axis = uc_axis_of(conv, 2);
     const size_t vector = kernels->vector_lanes, lanes = (space[2] - 1) / axis.stride + 1,
-                 joined = axis.in + (axis.kernel - 1) / axis.stride,
-                 pitch = lanes > joined ? lanes : joined;
+                 zeros = (axis.kernel - 1) / axis.stride,
+                 pitch = uc_direct_pitch(conv, lanes, axis.in + zeros, zeros + 1);
     double row;
     const size_t rows = uc_direct_rows(kernels, conv, space[1], lanes, pitch, &row);
     const double runs = (double)space[0] * (double)space[1] / (double)rows * (double)axis.stride;

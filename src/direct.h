@@ -8,6 +8,13 @@
 
 #define UC_MAX_ROWS 32 /* of one run */
 
+/* How far apart rows lie that run on into each other: where zeros between them serve the end of one
+ * and the begin of the next, `joined` lanes; with none between them, as far as there are lanes.
+ * That needs a copy of the input for each place along the width where a tap may read, at most
+ * UC_MOST_COPIES. */
+#define UC_MOST_COPIES 8
+size_t uc_direct_pitch(const uc_stage *conv, size_t lanes, size_t joined, size_t copies);
+
 /* How many of `heights` rows run on into each other, so that narrow rows fill vectors. `lanes` of a
  * row and phase are needed; where rows run on they lie `pitch` lanes apart. cost: about how long a
  * row then takes, in vectors of its lanes. */

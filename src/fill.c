@@ -37,6 +37,7 @@ static void fill_run(const uc_walk *w, const uc_rows *rows, const uc_taps *d, co
     uc_conv_run run; /* all of it is set; to clear it first would take as long */
     run.x_depth = amx ? pass->pair_depth_step : pass->depth_step;
     run.x_row = amx ? pass->pair_row_step : pass->row_step;
+    run.x_tap = pass->copies > 1 ? pass->copy_step : 1;
     run.x_channel = pass->channel_step;
     run.bias = amx ? plan->amx.bias : plan->bias;
     run.first[0] = d->first;
@@ -52,26 +53,31 @@ static void fill_run(const uc_walk *w, const uc_rows *rows, const uc_taps *d, co
     run.in_columns = w->axis[2].in;
     run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h->phase) : h->end;
     /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
-    const ptrdiff_t origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
+    const ptrdiff_t column = several ? pass->first : (ptrdiff_t)w->inputs.begin,
+                    origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
                              ((ptrdiff_t)h->source - w->source[1].begin) * (ptrdiff_t)run.x_row +
-                             (ptrdiff_t)pass->lead - (ptrdiff_t)w->inputs.begin;
+                             (ptrdiff_t)pass->lead - column * (ptrdiff_t)run.x_tap;
     uc_taps width = w->first_column;
+    run.taps[0] = uc_axis_phase_taps(&w->axis[0], d->phase);
+    run.taps[1] = uc_axis_phase_taps(&w->axis[1], h->phase);
+    /* The phases along the width lie one after the other. */
+    const size_t weights = uc_pack_phase_offset(conv, w->axis, (size_t[]){d->phase, h->phase, 0}),
+                 tap = run.taps[0] * run.taps[1] * run.in_channels * run.out_channels;
     for (size_t e = 0; e < rows->phases; e++) {
-        const size_t phase[UC_SPACE] = {d->phase, h->phase, width.phase};
-        for (size_t i = 0; i < UC_SPACE; i++)
-            run.taps[i] = uc_axis_phase_taps(&w->axis[i], phase[i]);
+        run.taps[2] = uc_axis_phase_taps(&w->axis[2], width.phase);
         run.end[0] = run.taps[2] ? d->end : d->first; /* no taps: nothing but the bias */
         run.source = width.source;
-        run.weights =
-            (const char *)plan->weights + uc_pack_phase_offset(conv, w->axis, phase) * bytes;
-        run.x =
-            (const char *)uc_walk_slab(w) + (origin + (ptrdiff_t)width.source) * (ptrdiff_t)bytes;
+        run.weights = (const char *)plan->weights +
+                      (weights + uc_axis_taps_before(&w->axis[2], width.phase) * tap) * bytes;
+        const ptrdiff_t at = origin + (ptrdiff_t)width.source * (ptrdiff_t)run.x_tap;
+        run.x = (const char *)uc_walk_slab(w) + at * (ptrdiff_t)bytes;
         run.y = (char *)rows->reals + (e * rows->phase_step + first * rows->pitch) * bytes;
         run.lanes =
             (several ? (rows->rows - 1) * rows->pitch : 0) + w->lanes - (e >= w->whole_phases);
         if (amx) {
-            run.weights = uc_amx_phase(&plan->amx, conv, w->axis, phase);
-            run.x = uc_walk_pairs(w) + (origin + (ptrdiff_t)width.source);
+            run.weights = uc_amx_phase(&plan->amx, conv, w->axis,
+                                       (size_t[]){d->phase, h->phase, width.phase});
+            run.x = uc_walk_pairs(w) + at;
             uc_amx_fill(&plan->amx, &run, pass->pair_elems, w->first_channel, w->channels);
         } else if (plan->exact) {
             plan->kernels->conv_exact(&run);

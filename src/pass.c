@@ -14,8 +14,8 @@
 #define SLAB_BYTES ((size_t)6 << 20)
 #define CUT_SLAB_BYTES ((size_t)4 << 20)
 
-/* What the rows of a run may take where it has a few channels: longer ones use weights more often, and
- * they should stay in L2 until they are measured. */
+/* What the rows of a run may take where it has a few channels: longer ones use weights more often,
+ * and they should stay in L2 until they are measured. */
 #define RUN_BYTES ((size_t)48 << 10)
 
 /* Values of a softmax at most this far apart have exponentials that are no denormals, and no bound
@@ -254,12 +254,18 @@ static void plan_slab(const uc_plan *plan, uc_pass *pass) {
     const size_t lead = first < 0 ? (size_t)-first : 0;
     const size_t tail = last >= (ptrdiff_t)axis.in ? (size_t)last - axis.in + 1 : 0;
     /* The zeros between two rows serve the end of one and the begin of the next. */
-    const size_t pitch = inputs + (lead > tail ? lead : tail);
+    const size_t joined = inputs + (lead > tail ? lead : tail);
+    const ptrdiff_t latest = (ptrdiff_t)uc_axis_taps(&axis, axis.stride - 1).source;
+    const size_t copies = (size_t)(latest - first) + 1;
 
-    pass->lead = lead;
-    pass->pitch = pitch > lanes ? pitch : lanes;
+    pass->pitch = joined > lanes ? joined : lanes;
+    if (!plan->amx.kernels)
+        pass->pitch = uc_direct_pitch(&chain->stage[chain->conv_stage], lanes, joined, copies);
     pass->conv_rows = choose_conv_rows(plan, pass, lanes);
-    if (pass->conv_rows == 1) {
+    if (pass->conv_rows > 1) {
+        pass->copies = pass->pitch < joined ? copies : 1;
+        pass->first = pass->pitch < joined ? first : -(ptrdiff_t)lead;
+    } else {
         pass->lead = uc_round_up(lead, vector); /* the first column is aligned */
         pass->pitch = uc_round_up(inputs + (pass->lead > tail ? pass->lead : tail), vector);
     }
@@ -298,6 +304,9 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
         !uc_size_add(&elems, pass->lead + pass->pitch + 4 * plan->kernels->vector_lanes))
         return false;
     if (plan->winograd && !uc_size_add(&elems, pass->row_step)) /* a row of zeros */
+        return false;
+    pass->copy_step = elems;
+    if (pass->copies > 1 && !uc_size_mul(&elems, pass->copies))
         return false;
     pass->slab_elems = elems;
     if (plan->amx.kernels) { /* there are fewer pairs than channels: all of this fits */
@@ -369,7 +378,7 @@ static bool loads_rows(const uc_plan *plan, const uc_pass *pass) {
     if (pass->stages <= chain->conv_stage)
         return true;
     if (!chain->conv_stage)
-        return plan->winograd && !can_borrow;
+        return (plan->winograd || pass->copies) && !can_borrow;
     return !can_borrow || uc_ops[chain->stage[0].op].needs != UC_NEEDS_WINDOW;
 }
 

@@ -46,6 +46,11 @@ typedef struct uc_pass {
     size_t row_step, channel_step, depth_step;
     size_t slab_elems;
 
+    /* Where rows run on: the first lane of one is input `first`. Without zeros between rows the
+     * slab has copies, in the next of which it is the next input: so every tap has one to read. */
+    ptrdiff_t first;
+    size_t copies, copy_step; /* 0 copies: rows don't run on */
+
     /* AMX: the same with pairs for channels, once for each part. Steps of channels are the same. */
     size_t pair_row_step, pair_depth_step, pair_elems;
 

@@ -49,6 +49,8 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
             fprintf(file,
                     "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels\n",
                     pass->rows, pass->conv_rows, rows.lanes, channels);
+        if (pass->copies > 1)
+            fprintf(file, "slab:      %zu copies, with no zeros between rows\n", pass->copies);
         fprintf(file, "cost:      %.4g FLOP for %.4g needed\n", executed_flops(plan, pass),
                 uc_chain_flops(chain));
     }

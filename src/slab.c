@@ -36,31 +36,92 @@ void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index) {
                               uc_walk_cells(w, row));
 }
 
-void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index) {
+/* As much as a thread clears at a time. */
+#define CLEAR_BYTES ((size_t)64 << 10)
+
+static size_t slab_bytes(const uc_walk *w) {
+    return w->pass->slab_elems * w->plan->kernels->real_bytes;
+}
+
+size_t uc_slab_clears(const uc_walk *w) {
+    return w->pass->copies > 1 ? (slab_bytes(w) - 1) / CLEAR_BYTES + 1 : 0;
+}
+
+void uc_slab_clear(const uc_walk *w, size_t i) {
+    const size_t left = slab_bytes(w) - i * CLEAR_BYTES;
+    memset(uc_walk_slab(w) + i * CLEAR_BYTES, 0, left < CLEAR_BYTES ? left : CLEAR_BYTES);
+}
+
+/* Copies a few bytes, a multiple of 4, without a call. */
+static inline void copy_short(char *to, const char *from, size_t bytes) {
+    size_t i = 0;
+    for (; i + 16 <= bytes; i += 16)
+        memcpy(to + i, from + i, 16);
+    if (bytes & 8) {
+        memcpy(to + i, from + i, 8);
+        i += 8;
+    }
+    if (bytes & 4)
+        memcpy(to + i, from + i, 4);
+}
+
+/* A row of all channels, each `step` bytes after the one before, to all copies of the slab. In
+ * copies, which are many short rows, all else is zero already. */
+static void pack_copies(const uc_walk *w, const char *row, size_t step, char *to) {
+    const uc_pass *pass = w->pass;
+    const size_t bytes = w->plan->kernels->real_bytes, in = w->axis[2].in, pitch = pass->pitch,
+                 channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
+    for (size_t i = 0; i < pass->copies; i++) {
+        /* Lane j is input `begin` + j. */
+        const ptrdiff_t begin = pass->first + (ptrdiff_t)i;
+        const size_t before = begin < 0 ? (size_t)-begin : 0,
+                     skipped = begin < 0 ? 0 : (size_t)begin,
+                     room = before < pitch ? pitch - before : 0,
+                     left = skipped < in ? in - skipped : 0, some = left < room ? left : room;
+        char *lanes = to + i * pass->copy_step * bytes;
+        const char *from = row + skipped * bytes;
+        for (size_t c = 0; c < channels; c++) {
+            if (pass->copies == 1) {
+                memset(lanes, 0, before * bytes);
+                memset(lanes + (before + some) * bytes, 0, (room - some) * bytes);
+            }
+            copy_short(lanes + before * bytes, from, some * bytes);
+            lanes += pass->channel_step * bytes;
+            from += step;
+        }
+    }
+}
+
+/* A row where rows run on. */
+static void pack_narrow(const uc_walk *w, size_t depth, size_t height, char *to) {
+    const uc_plan *plan = w->plan;
+    const size_t bytes = plan->kernels->real_bytes;
+    if (plan->chain.conv_stage == 0 && uc_plan_can_borrow(plan)) {
+        pack_copies(w, uc_walk_input(w, 0, depth, height),
+                    uc_extent_positions(&plan->chain.in) * bytes, to);
+        return;
+    }
+    uc_rows made;
+    uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
+    pack_copies(w, made.reals, made.lanes * bytes, to);
+}
+
+/* A piece of a row where they don't: zeros before the first, the columns, zeros behind the last. */
+static void pack_piece(const uc_walk *w, size_t depth, size_t height, char *to) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const size_t bytes = plan->kernels->real_bytes;
-    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
-    const size_t before = w->piece.begin - w->inputs.begin, columns = w->piece.count;
-    const bool last = before + columns == w->inputs.count;
-    const size_t depth = (size_t)w->source[0].begin + depth_index;
-    const ptrdiff_t row_input = w->source[1].begin + (ptrdiff_t)row_index;
-    const size_t height = (size_t)row_input;
-    const bool zeros = row_input < 0 || height >= conv->in.size[1];
-
+    const size_t before = w->piece.begin - w->inputs.begin, columns = w->piece.count,
+                 behind = before + columns == w->inputs.count
+                              ? pass->pitch - pass->lead - before - columns
+                              : 0;
     /* With no op before the convolution, rows are loaded where they belong. */
     const bool direct = plan->chain.conv_stage == 0;
     uc_rows made = {0};
-    if (!zeros && !direct)
+    if (!direct)
         uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
-    for (size_t c = 0; c < conv->in.channels; c++) {
-        char *row = uc_walk_slab(w) + (depth_index * pass->depth_step + row_index * pass->row_step +
-                                       c * pass->channel_step) *
-                                          bytes;
-        if (zeros) {
-            memset(row, 0, before ? 0 : pass->pitch * bytes);
-            continue;
-        }
+    for (size_t c = 0; c < plan->chain.stage[plan->chain.conv_stage].in.channels; c++) {
+        char *row = to + c * pass->channel_step * bytes;
         if (!before)
             memset(row, 0, pass->lead * bytes);
         row += (pass->lead + before) * bytes;
@@ -68,15 +129,30 @@ void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index) {
             uc_rows_load(w, c, depth, height, columns, row);
         else
             memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);
-        if (last)
-            memset(row + columns * bytes, 0, (pass->pitch - pass->lead - before - columns) * bytes);
+        memset(row + columns * bytes, 0, behind * bytes);
     }
+}
+
+void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const size_t bytes = plan->kernels->real_bytes,
+                 at = depth_index * pass->depth_step + row_index * pass->row_step,
+                 depth = (size_t)w->source[0].begin + depth_index;
+    const ptrdiff_t height = w->source[1].begin + (ptrdiff_t)row_index;
+    char *to = uc_walk_slab(w) + at * bytes;
+    if (!pass->copies)
+        pack_piece(w, depth, (size_t)height, to);
+    else if (height >= 0 && (size_t)height < conv->in.size[1])
+        pack_narrow(w, depth, (size_t)height, to);
+    else /* zeros above and below */
+        for (size_t c = 0; pass->copies == 1 && c < conv->in.channels; c++)
+            memset(to + c * pass->channel_step * bytes, 0, pass->pitch * bytes);
     if (plan->amx.kernels) /* from the reals, while they are hot */
         *uc_walk_spoilt(w, depth_index, row_index) =
-            !uc_amx_row(&plan->amx,
-                        (const float *)(const void *)uc_walk_slab(w) +
-                            depth_index * pass->depth_step + row_index * pass->row_step,
-                        pass->channel_step, conv->in.channels, pass->pitch,
+            !uc_amx_row(&plan->amx, (const float *)(const void *)to, pass->channel_step,
+                        conv->in.channels, pass->pitch,
                         uc_walk_pairs(w) + depth_index * pass->pair_depth_step +
                             row_index * pass->pair_row_step,
                         pass->pair_elems);
@@ -97,9 +173,10 @@ void uc_slab_rest(const uc_walk *w, size_t depths, size_t rows) {
     const uc_amx *amx = &w->plan->amx;
     const bool several = pass->conv_rows > 1;
     const size_t channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
-    zero_rest(uc_walk_slab(w), w->plan->kernels->real_bytes,
-              several ? pass->channel_step : pass->depth_step, several ? depths * channels : depths,
-              rows * pass->row_step, pass->slab_elems);
+    if (pass->copies <= 1)
+        zero_rest(uc_walk_slab(w), w->plan->kernels->real_bytes,
+                  several ? pass->channel_step : pass->depth_step,
+                  several ? depths * channels : depths, rows * pass->row_step, pass->slab_elems);
     for (size_t i = 0; amx->kernels && i < amx->parts; i++)
         zero_rest(uc_walk_pairs(w) + i * pass->pair_elems, sizeof(uc_pair),
                   several ? pass->channel_step : pass->pair_depth_step,

@@ -65,6 +65,9 @@ typedef struct band_work {
 static void pack_band(const band_work *work, uc_walk *w, uc_member *member) {
     const size_t pieces = uc_parts(w->inputs.count, w->pass->piece),
                  tasks = work->depths * work->rows * pieces;
+    const size_t clears = uc_slab_clears(w);
+    for (size_t i; clears && uc_team_take(member, clears, &i);)
+        uc_slab_clear(w, i);
     for (size_t i; uc_team_take(member, tasks + 1, &i);) {
         size_t row = i;
         if (i == tasks) {

@@ -170,8 +170,11 @@ void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, u
 /* One row of the slab in planes, and how large its values are. */
 void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index);
 
-/* A piece of a row of the slab, in all channels: zeros before the first, the columns, zeros behind
- * the last. */
+/* A slab in copies is cleared first, in so many parts; part i of it. */
+size_t uc_slab_clears(const uc_walk *w);
+void uc_slab_clear(const uc_walk *w, size_t i);
+
+/* A row of the slab, or a piece of it, in all channels. */
 void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index);
 
 /* The zeros behind the last row, behind each part of the slab that rows don't fill, and at its end.

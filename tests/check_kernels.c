@@ -191,6 +191,8 @@ static void draw_run(struct conv_case *c, struct rng *rng, size_t out_channels, 
         run->x_channel = (run->taps[1] + run->rows - 1) * pitch;
     }
     run->x_depth = (run->taps[1] + run->rows - 1) * run->in_channels * pitch;
+    /* Taps along the width read the same rows, or each a copy of them all. */
+    run->x_tap = rng_below(rng, 3) ? 1 : run->taps[0] * run->x_depth;
     run->y_row = c->width + rng_below(rng, 2) * rng_below(rng, 9);
     run->y_channel = run->rows * run->y_row + rng_below(rng, 2) * rng_below(rng, 20);
     /* For the exact form: some columns at either side don't exist. */
@@ -202,8 +204,8 @@ static void draw_run(struct conv_case *c, struct rng *rng, size_t out_channels, 
 /* Where tap 0 of lane 0 of channel 0 is, counted from the first real that any tap may read. */
 static size_t origin_of(const uc_conv_run *run) {
     const bool any = run->end[0] > run->first[0] && run->end[1] > run->first[1];
-    return any ? (run->end[0] - 1) * run->x_depth + (run->end[1] - 1) * run->x_row + run->taps[2] -
-                     1
+    return any ? (run->end[0] - 1) * run->x_depth + (run->end[1] - 1) * run->x_row +
+                     (run->taps[2] - 1) * run->x_tap
                : 0;
 }
 
@@ -227,7 +229,8 @@ static void poison_input(struct conv_case *c) {
                     for (size_t t = 0; t < run->taps[2]; t++)
                         if (!column_exists(c, i % run->lanes, t))
                             real_set(c->kernels, c->x.data,
-                                     input_at(run, i / run->lanes, td, th, ci) + i % run->lanes - t,
+                                     input_at(run, i / run->lanes, td, th, ci) + i % run->lanes -
+                                         t * run->x_tap,
                                      (double)NAN);
 }
 
@@ -288,8 +291,8 @@ static struct expected conv_twin(const struct conv_case *c, size_t channel, size
                 for (size_t t = 0; t < run->taps[2]; t++) {
                     if (!column_exists(c, j, t))
                         continue;
-                    const long double x =
-                        real_get(c->kernels, c->x.data, input_at(run, row, td, th, ci) + j - t);
+                    const long double x = real_get(
+                        c->kernels, c->x.data, input_at(run, row, td, th, ci) + j - t * run->x_tap);
                     const long double product =
                         x *
                         w[((td * run->taps[1] + th) * run->in_channels + ci) * run->taps[2] + t];

@@ -301,10 +301,11 @@ static const struct {
     {"f32 1x20x3000x1, conv_transpose 6 kernel 3x1 padding 1x0", FAMILY_INTEGER},
 };
 
-/* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes, and
- * few output channels. */
+/* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
+ * output channels; and narrow rows that run on into each other. */
 #define TURNED "turned:"
 #define SPREAD "taps in the place of channels"
+#define COPIES(count) "slab:      " #count " copies"
 static const struct {
     const char *says, *text;
     enum family family;
@@ -342,6 +343,18 @@ static const struct {
      FAMILY_LARGE},
     {SPREAD, "f32 1x24x30x40, conv_transpose 2 kernel 1x7 stride 1x2 padding 0x3", FAMILY_INTEGER},
     {SPREAD, "f32 1x24x5x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
+    {COPIES(3), "f32 2x2x4x4x4, conv_transpose 3 kernel 4 stride 2 padding 1, gelu", FAMILY_NORMAL},
+    {COPIES(2), "f64 2x3x5x6, conv_transpose 7 kernel 3 stride 2 padding 1 output_padding 1 bias",
+     FAMILY_INTEGER},
+    {COPIES(3), "f16 1x5x7x5, conv_transpose 4 kernel 3 padding 1, softmax_space", FAMILY_NORMAL},
+    {COPIES(3),
+     "bf16 2x4x6x10x10, avgpool 2, conv_transpose 9 kernel 4x4x5 stride 2 padding 1x1x2, maxpool 3",
+     FAMILY_UNIFORM}, /* rows end before the inputs do */
+    {COPIES(4), "f32 1x3x9x3, gelu, conv_transpose 4 kernel 4 padding 3x1", FAMILY_NON_FINITE},
+    {COPIES(5), "f32 1x2x8x10, conv_transpose 5 kernel 3x5 padding 0x5",
+     FAMILY_NORMAL}, /* the first and the last inputs are not read, */
+    {COPIES(7), "f32 1x2x2x2, conv_transpose 5 kernel 7 padding 3",
+     FAMILY_NORMAL}, /* and the first tap reads none at all */
 };
 
 static void run_directed(void) {

@@ -50,20 +50,24 @@ INLINE void NAME(step)(const size_t rows, const size_t vectors, const bool first
     }
 }
 
-/* All taps along the width of some input channels. Four steps a turn, where `taps`, a constant
- * where this is expanded, allows it: the end of a short loop is foreseen, that of a long one is
- * not. */
+/* All taps along the width of some input channels: one or two, a constant where this is expanded.
+ * Four steps a turn: the end of a short loop is foreseen, that of a long one is not. */
 INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const size_t taps,
-                                size_t channels, const REAL *x, size_t x_channel, const REAL *w,
-                                vec sum[SUMS]) {
-    const size_t turn = taps < 4 ? 4 / taps : 1; /* channels */
-    for (; channels % turn; channels--, x += x_channel)
-        for (size_t t = 0; t < taps; t++, w += rows)
-            NAME(step)(rows, vectors, false, x - t, w, sum);
+                                size_t channels, const REAL *x, size_t x_channel, size_t x_tap,
+                                const REAL *w, vec sum[SUMS]) {
+    const size_t turn = 4 / taps; /* channels */
+    const REAL *from[2] = {x, x - x_tap};
+    for (; channels % turn; channels--)
+        UNROLL for (size_t t = 0; t < taps; t++, w += rows) {
+            NAME(step)(rows, vectors, false, from[t], w, sum);
+            from[t] += x_channel;
+        }
     for (; channels; channels -= turn)
-        UNROLL for (size_t ci = 0; ci < turn; ci++, x += x_channel)
-            UNROLL for (size_t t = 0; t < taps; t++, w += rows)
-                NAME(step)(rows, vectors, false, x - t, w, sum);
+        UNROLL for (size_t ci = 0; ci < turn; ci++)
+            UNROLL for (size_t t = 0; t < taps; t++, w += rows) {
+            NAME(step)(rows, vectors, false, from[t], w, sum);
+            from[t] += x_channel;
+        }
 }
 
 /* Lists the products of a short sum, where at least so many blocks have it. */
@@ -78,7 +82,7 @@ static void NAME(list_products)(const uc_conv_run *run, uc_products *list) {
                 for (size_t t = 0; t < taps; t++, count++) {
                     /* unsigned, so it may go round: the input may also lie behind x */
                     list->input[count] =
-                        td * run->x_depth + th * run->x_row + t - ci * run->x_channel;
+                        td * run->x_depth + th * run->x_row + t * run->x_tap - ci * run->x_channel;
                     list->weight[count] = ((td * run->taps[1] + th) * in_channels + ci) * taps + t;
                 }
     list->count = count;
@@ -97,8 +101,8 @@ INLINE void NAME(put_sums)(const size_t rows, const size_t vectors, const bool m
 INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool listed,
                              const uc_conv_run *run, const uc_products *list, const REAL *x,
                              const REAL *panel, const REAL *bias, REAL *y) {
-    const size_t in_channels = run->in_channels, x_channel = run->x_channel, taps = run->taps[2],
-                 y_channel = run->y_channel;
+    const size_t in_channels = run->in_channels, x_channel = run->x_channel, x_tap = run->x_tap,
+                 taps = run->taps[2], y_channel = run->y_channel;
     bool more = false; /* there is a part in y */
     vec sum[SUMS];
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
@@ -120,14 +124,15 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
                 some = left * taps <= room ? left : (room - 1) / taps + 1;
                 room -= some * taps < room ? some * taps : room;
                 if (taps == 1)
-                    NAME(conv_channels)(rows, vectors, 1, some, from, x_channel, w, sum);
+                    NAME(conv_channels)(rows, vectors, 1, some, from, x_channel, x_tap, w, sum);
                 else if (taps == 2)
-                    NAME(conv_channels)(rows, vectors, 2, some, from, x_channel, w, sum);
+                    NAME(conv_channels)(rows, vectors, 2, some, from, x_channel, x_tap, w, sum);
                 else
                     for (size_t ci = 0; ci < some; ci++)
                         for (size_t t = 0; t < taps; t++)
                             NAME(step)
-                (rows, vectors, false, from + ci * x_channel - t, w + (ci * taps + t) * rows, sum);
+                (rows, vectors, false, from + ci * x_channel - t * x_tap,
+                 w + (ci * taps + t) * rows, sum);
                 from += some * x_channel;
                 w += some * taps * rows;
             }
@@ -258,7 +263,7 @@ static void NAME(conv_exact)(const uc_conv_run *run) {
                             for (size_t t = first; t < end; t++) {
                                 const REAL *x = (const REAL *)run->x + ci * run->x_channel + j +
                                                 r * run->x_row - td * run->x_depth -
-                                                th * run->x_row - t;
+                                                th * run->x_row - t * run->x_tap;
                                 const REAL *w =
                                     (const REAL *)run->weights + begin * products +
                                     (((td * run->taps[1] + th) * in_channels + ci) * taps + t) *
