@@ -162,6 +162,7 @@ BLOCK(6, 1)
 BLOCK(1, 3)
 BLOCK(2, 3)
 BLOCK(3, 3)
+BLOCK(4, 3)
 BLOCK(1, 4)
 BLOCK(2, 4)
 BLOCK(3, 4)
@@ -193,7 +194,8 @@ BLOCK(8, 2)
         NAME(conv##name##6x##vectors), LARGE_PANELS(name, vectors)
 #define BLOCKS(name)                                                                               \
     {                                                                                              \
-        {PANELS(name, 1)}, {PANELS(name, 2)}, {SMALL_PANELS(name, 3)}, {SMALL_PANELS(name, 4)}, {  \
+        {PANELS(name, 1)}, {PANELS(name, 2)}, {SMALL_PANELS(name, 3), NAME(conv##name##4x3)},      \
+            {SMALL_PANELS(name, 4)}, {                                                             \
             NAME(conv##name##1x8)                                                                  \
         }                                                                                          \
     }
@@ -203,15 +205,26 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][5][PANEL] = {BLOCKS
 #undef SMALL_PANELS
 #undef LARGE_PANELS
 
+/* Three vectors share lines with the next three, which still has them unless channels lie so that
+ * all their lines want the same place in L1. */
+static bool NAME(channels_clash)(size_t x_channel) {
+    const size_t bytes = x_channel * sizeof(REAL), apart = bytes % 2048;
+    return bytes >= 2048 - 128 && (apart < 128 || apart > 2048 - 128);
+}
+
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
  * through it. */
 static void NAME(conv)(const uc_conv_run *run) {
     const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
     const uc_panels cut = run->cut;
     const size_t begin = uc_panel_begin(cut, run->first_panel);
-    /* Panels of at most 3 channels want more vectors. Neighbours differ by one channel at most. */
-    const size_t wide = cut.size <= 3 ? 4 : 2;
-    const bool three = cut.size + (cut.larger > 0) <= 3, eight = run->out_channels == 1;
+    /* Panels of at most 4 channels want more vectors. Neighbours differ by one channel at most. */
+    const size_t largest = cut.size + (cut.larger > 0),
+                 for_three = NAME(channels_clash)(run->x_channel) ? 3 : 4,
+                 wide = cut.size <= 3          ? 4
+                        : largest <= for_three ? 3
+                                               : 2;
+    const bool three = largest <= for_three, eight = run->out_channels == 1;
     /* A list pays if some blocks share it. */
     const bool listed = products <= UC_FEW_PRODUCTS &&
                         run->rows * run->panels * run->lanes >= LIST_BLOCKS * wide * LANES;
@@ -231,7 +244,7 @@ static void NAME(conv)(const uc_conv_run *run) {
             REAL *y = (REAL *)run->y + r * run->y_row + j;
             for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
                 const size_t size = uc_panel_size(cut, p),
-                             each = size <= 3 || vectors < 2 ? vectors : 2;
+                             each = size <= 3 || vectors != 4 ? vectors : 2;
                 NAME(conv_block_function) *const block =
                     NAME(conv_blocks)[listed][each == 8 ? 4 : each - 1][size - 1];
                 for (size_t v = 0; v < vectors; v += each)

@@ -23,7 +23,7 @@ spills() {
     checked=0 multiplies=0
     while read -r name loops fmas stack; do
         case $name in
-        *_"$2"_f* | conv_3x4_f* | conv_1x8_f*)
+        *_"$2"_f* | conv_4x3_f* | conv_3x4_f* | conv_1x8_f*)
             [ "$loops" -ge 1 ] || fail "$1: $name: no loop with multiply-adds; is this test right?"
             [ "$stack" = 0 ] || fail "$1: $name: $stack stack accesses beside $fmas multiply-adds"
             echo "$1: $name: $fmas multiply-adds in $loops loops, no spills"
