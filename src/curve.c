@@ -5,10 +5,15 @@
 #include <float.h>
 #include <math.h>
 
+static size_t degree_of(const uc_plan *plan) {
+    return plan->kernels->real_bytes == sizeof(double) ? UC_CURVE_DEGREE_F64 : UC_CURVE_DEGREE;
+}
+
 /* A sigmoid of at most so many times a number from 0 to 1 has a polynomial of UC_CURVE_DEGREE with
  * an error of 7e-9, a tenth of what rounding to float has. A negative factor would make terms
- * cancel. */
+ * cancel. The exponential in it, of doubles, must not overflow. */
 #define CURVE_FACTOR 2.0
+#define CURVE_TERM 700.0
 
 /* How many stages of add and mul are behind a stage that could take them along. */
 static size_t count_affine(const uc_chain *chain, size_t s) {
@@ -26,12 +31,12 @@ static bool has_sigmoid(const uc_plan *plan, size_t s) {
     const uc_chain *chain = &plan->chain;
     const size_t next = s + count_affine(chain, s) + 1;
     return chain->stage[s].op == UC_OP_softmax_channel && next < chain->stage_count &&
-           chain->stage[next].op == UC_OP_sigmoid && plan->kernels->real_bytes == sizeof(float);
+           chain->stage[next].op == UC_OP_sigmoid;
 }
 
 size_t uc_curve_elems(const uc_plan *plan, size_t s) {
     const size_t channels = plan->chain.stage[s].out.channels;
-    return has_sigmoid(plan, s)            ? (UC_CURVE_DEGREE + 1) * channels
+    return has_sigmoid(plan, s)            ? (degree_of(plan) + 1) * channels
            : count_affine(&plan->chain, s) ? 2 * channels
                                            : 0;
 }
@@ -96,28 +101,41 @@ static void fit_sigmoid(fit *f, const double affine[2], double *curve) {
     }
 }
 
+/* The exponential in a sigmoid by its series around 1/2, which ends within rounding: the powers are
+ * those of numbers up to 1. */
+static void expand_exponential(const double affine[2], double *curve) {
+    double term = exp(-affine[0]) * exp(-affine[1] / 2);
+    for (size_t k = 0; k <= UC_CURVE_DEGREE_F64; k++) {
+        curve[k] = term;
+        term *= -affine[1] / (double)(k + 1);
+    }
+}
+
 void uc_curve_plan(uc_plan *plan, size_t s, void *reals) {
     const size_t channels = plan->chain.stage[s].out.channels,
                  count = count_affine(&plan->chain, s);
     const bool wide = plan->kernels->real_bytes == sizeof(double);
     const double largest = wide ? DBL_MAX : FLT_MAX;
     bool finite = true, sigmoid = has_sigmoid(plan, s);
-    double affine[2], curve[NODES];
+    double affine[2], curve[UC_CURVE_DEGREE_F64 + 1];
     fit f;
     for (size_t c = 0; c < channels; c++) {
         find_affine(plan, s, c, affine);
         finite = finite && fabs(affine[0]) <= largest && fabs(affine[1]) <= largest;
-        sigmoid = sigmoid && affine[1] >= 0 && affine[1] <= CURVE_FACTOR;
+        sigmoid = sigmoid && affine[1] >= 0 && affine[1] <= CURVE_FACTOR &&
+                  (!wide || fabs(affine[0]) <= CURVE_TERM);
     }
     /* In one step something that is not finite could give other results. */
     if (!finite || !(count || sigmoid))
         return;
-    const size_t degree = sigmoid ? UC_CURVE_DEGREE : 1;
-    if (sigmoid)
+    const size_t degree = sigmoid ? degree_of(plan) : 1;
+    if (sigmoid && !wide)
         prepare_fit(&f);
     for (size_t c = 0; c < channels; c++) {
         find_affine(plan, s, c, affine);
-        if (sigmoid)
+        if (sigmoid && wide)
+            expand_exponential(affine, curve);
+        else if (sigmoid)
             fit_sigmoid(&f, affine, curve);
         for (size_t i = 0; i <= degree; i++) {
             const double value = sigmoid ? curve[i] : affine[i];

@@ -207,27 +207,36 @@ static void check_table(const uc_kernels *kernels) {
 /* A softmax over two channels, of inputs that are its logits, and what it takes along: a polynomial
  * where the factor is from 0 to 2, a sigmoid of its own where not. How far off the worst result is,
  * in units of it. */
-static double worst_behind_softmax(double factor, double term) {
+static double worst_behind_softmax(bool wide, double factor, double term) {
     enum { COLUMNS = 201 };
     uc_chain *chain;
     uc_plan *plan;
-    char *text = check_text("f32 1x2x1x%d, conv_transpose 2 kernel 1, softmax_channel, add b, "
+    char *text = check_text("%s 1x2x1x%d, conv_transpose 2 kernel 1, softmax_channel, add b, "
                             "mul %.17g, sigmoid",
-                            COLUMNS, factor);
-    static float input[2 * COLUMNS], output[2 * COLUMNS];
-    const float weights[] = {1, 0, 0, 1}, terms[] = {(float)term, (float)-term};
-    const void *const operands[] = {weights, terms};
+                            wide ? "f64" : "f32", COLUMNS, factor);
+    /* All of these are floats, too. */
+    static double wide_input[2 * COLUMNS], wide_output[2 * COLUMNS];
+    static float narrow_input[2 * COLUMNS], narrow_output[2 * COLUMNS];
+    const double weights[] = {1, 0, 0, 1}, terms[] = {term, -term};
+    const float narrow_weights[] = {1, 0, 0, 1}, narrow_terms[] = {(float)term, (float)-term};
+    const void *const operands[] = {wide ? (const void *)weights : narrow_weights,
+                                    wide ? (const void *)terms : narrow_terms};
+    void *input = wide ? (void *)wide_input : narrow_input,
+         *output = wide ? (void *)wide_output : narrow_output;
     double worst = 0;
     for (int i = 0; i < COLUMNS; i++)
-        input[i] = (float)(i - COLUMNS / 2) / 4;
+        narrow_input[i] = (float)(wide_input[i] = (double)(i - COLUMNS / 2) / 4);
     if (check_status(text, UC_OK, uc_chain_parse(text, &chain)) &&
         check_status(text, UC_OK, uc_plan_create(chain, operands, NULL, &plan))) {
         void *workspace = check_alloc(uc_plan_workspace_bytes(plan));
         check_status(text, UC_OK, uc_plan_execute(plan, input, output, workspace));
         for (int i = 0; i < 2 * COLUMNS; i++) {
-            const long double x = input[i % COLUMNS], part = 1 / (1 + expl(i < COLUMNS ? -x : x)),
-                              value = 1 / (1 + expl(-factor * (part + terms[i / COLUMNS])));
-            const double units = (double)(fabsl(output[i] - value) / value / FLT_EPSILON);
+            const long double x = wide_input[i % COLUMNS],
+                              part = 1 / (1 + expl(i < COLUMNS ? -x : x)),
+                              value = 1 / (1 + expl(-factor * (part + terms[i / COLUMNS]))),
+                              got = wide ? wide_output[i] : narrow_output[i];
+            const double units =
+                (double)(fabsl(got - value) / value / (wide ? DBL_EPSILON : FLT_EPSILON));
             worst = units > worst ? units : worst;
         }
         free(workspace);
@@ -240,13 +249,15 @@ static double worst_behind_softmax(double factor, double term) {
 
 static void check_behind_softmax(void) {
     static const double factors[] = {0, 0.01, 1, 1.7, 2, 2.01, 3, 5, -1, -2};
-    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+    for (size_t i = 0; i < 2 * (sizeof factors / sizeof *factors); i++)
         for (double term = 0; term <= 12; term += 0.375) {
-            const double worst = worst_behind_softmax(factors[i], term);
-            /* A sigmoid of its own gets its argument rounded. */
-            const bool along = factors[i] >= 0 && factors[i] <= 2;
-            CHECK(worst <= 3 + (along ? 0 : fabs(factors[i]) * term),
-                  "sigmoid of %g (part + %g): %.2f units", factors[i], term, worst);
+            const bool wide = i % 2;
+            const double factor = factors[i / 2], worst = worst_behind_softmax(wide, factor, term);
+            /* A sigmoid of its own gets its argument rounded, and so does an exponential. */
+            const bool along = factor >= 0 && factor <= 2 && !wide;
+            CHECK(worst <= 3 + (along ? 0 : fabs(factor) * term),
+                  "%s: sigmoid of %g (part + %g): %.2f units", wide ? "f64" : "f32", factor, term,
+                  worst);
         }
 }
 

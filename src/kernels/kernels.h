@@ -28,8 +28,11 @@ typedef struct uc_summary {
     double largest, sum;
 } uc_summary;
 
-/* Of a curve that is not straight. */
+/* A curve that is not straight. Of floats it is a polynomial of degree UC_CURVE_DEGREE. For doubles
+ * that would be long and inexact: it is v = a polynomial of degree UC_CURVE_DEGREE_F64 of the
+ * distance from 1/2, then 1 / (1 + v). */
 #define UC_CURVE_DEGREE 10
+#define UC_CURVE_DEGREE_F64 18
 
 /* What an op gets besides its rows. */
 typedef struct uc_finish {
@@ -41,7 +44,8 @@ typedef struct uc_finish {
     size_t first_channel;        /* of the rows, in per_channel and summaries */
     const void *curve;           /* CHANNEL: NULL, or for each channel a polynomial of its results,
                                   * the constant coefficient first, */
-    size_t curve_degree;         /* of degree 1 or, softmax_channel, UC_CURVE_DEGREE */
+    size_t curve_degree;         /* of degree 1 or, softmax_channel, UC_CURVE_DEGREE and what is
+                                  * said there */
     bool centred;                /* layernorm_channel: the channels' mean is 0 already */
     void *sums;                  /* layernorm_channel: NULL, or rows of the same shape to which its
                                   * results are added, instead of being left in place */

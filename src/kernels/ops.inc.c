@@ -183,18 +183,21 @@ INLINE void NAME(softmax_strip)(const uc_finish *finish, const uc_rows *rows, si
             store_vector(at, load_vector(at) * sum[v] * factor + term);
         }
     }
-    for (size_t c = 0; !straight && c < channels; c++, curve += UC_CURVE_DEGREE + 1) {
+    const size_t degree = REAL_IS_DOUBLE ? UC_CURVE_DEGREE_F64 : UC_CURVE_DEGREE;
+    for (size_t c = 0; !straight && c < channels; c++, curve += degree + 1) {
         vec x[STRIP], value[STRIP];
         UNROLL for (size_t v = 0; v < strip; v++) {
             x[v] = load_vector(column + c * lanes + v * LANES) * sum[v];
-            value[v] = splat(curve[UC_CURVE_DEGREE]);
+            if (REAL_IS_DOUBLE)
+                x[v] -= (REAL)0.5;
+            value[v] = splat(curve[degree]);
         }
-        UNROLL for (size_t i = UC_CURVE_DEGREE; i-- > 0;) {
+        UNROLL for (size_t i = degree; i-- > 0;) {
             const vec coefficient = splat(curve[i]);
             UNROLL for (size_t v = 0; v < strip; v++) value[v] = value[v] * x[v] + coefficient;
         }
-        UNROLL for (size_t v = 0; v < strip; v++)
-            store_vector(column + c * lanes + v * LANES, value[v]);
+        UNROLL for (size_t v = 0; v < strip; v++) store_vector(
+            column + c * lanes + v * LANES, REAL_IS_DOUBLE ? 1 / (1 + value[v]) : value[v]);
     }
 }
 
