@@ -28,8 +28,9 @@ static int omp_get_max_threads(void) {
 
 #define MAX_THREADS 1024
 
-/* Output larger than this goes past the caches. */
-#define STREAM_BYTES ((size_t)8 << 20)
+/* Output of this size goes past the caches: no core's L2 would keep it, and to fetch lines only to
+ * overwrite them takes longer than whoever reads it next may lose. */
+#define STREAM_BYTES ((size_t)4 << 20)
 
 /* Below this much work, waking other threads takes longer than the work. */
 #define FLOPS_FOR_THREADS 1e6
@@ -187,7 +188,7 @@ static void plan_shortcuts(uc_plan *plan) {
             plan->idle[s] = true;
     }
     const uc_shape out = uc_chain_output(chain);
-    plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) > STREAM_BYTES;
+    plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) >= STREAM_BYTES;
 }
 
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */
