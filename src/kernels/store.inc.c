@@ -74,6 +74,13 @@ INLINE size_t NAME(zip_vectors)(const size_t phases, const NAME(row) * row, NAME
     size_t j = 0;
     for (; j + LANES <= row->lanes; j += LANES)
         NAME(zip_vector)(phases, row, j, place, j * phases);
+    /* More than such a piece and less than a vector: one that does some of those before it again.
+     */
+    const size_t some = row->lanes - j;
+    if (phases <= 2 && j && some > 2 && some % QUAD && !place.stream) {
+        NAME(zip_vector)(phases, row, row->lanes - LANES, place, (row->lanes - LANES) * phases);
+        return row->lanes;
+    }
     if (phases <= 2 && place.form == FORM_REAL)
         return NAME(zip_quads)(phases, row, place.to, j);
     const size_t begin = j * phases, left = row->columns - begin;
