@@ -97,6 +97,9 @@ double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *ke
         const void *from = (const char *)kernel + i * uc_dtype_bytes(dtype);
         const bool as_they_are =
             some == ROWS * COLUMNS && uc_dtype_bytes(dtype) == kernels->real_bytes;
+        if (left > some)
+            uc_fetch((const char *)from + some * uc_dtype_bytes(dtype),
+                     (left - some < some ? left - some : some) * uc_dtype_bytes(dtype));
         if (some < ROWS * COLUMNS)
             memset(reals, 0, sizeof reals);
         if (!as_they_are)
