@@ -182,8 +182,6 @@ static void multiply_rows(const uc_walk *w, uc_conv_run *run, size_t depth, size
 
 /* Fetches what some rows read of some channels of an input that no cache of one core holds: no
  * processor foresees so many pages. */
-#define FAR_BYTES ((size_t)8 << 20)
-
 static void fetch_inputs(const uc_walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h,
                          size_t channel, size_t channels) {
     const uc_extent *in = &w->plan->chain.in;
@@ -192,7 +190,7 @@ static void fetch_inputs(const uc_walk *w, const uc_rows *rows, const uc_taps *d
                  first = h->source + 1 > taps ? h->source + 1 - taps : 0,
                  end = past < in->size[1] ? past : in->size[1];
     if (!w->plan->borrows || !taps || first >= end ||
-        in->channels * uc_extent_positions(in) * bytes < FAR_BYTES)
+        in->channels * uc_extent_positions(in) * bytes < UC_SPREAD_FAR_BYTES)
         return;
     for (size_t td = d->first; td < d->end; td++)
         for (size_t c = channel; c < channel + channels; c++)

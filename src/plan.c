@@ -295,7 +295,8 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     plan->spreads = !plan->winograd && !plan->amx.kernels && !plan->exact &&
                     uc_spread_pays(plan->kernels, conv);
-    plan->borrows = plan->spreads && !chain->conv_stage && uc_plan_can_borrow(plan);
+    plan->borrows = plan->spreads && !chain->conv_stage && uc_plan_can_borrow(plan) &&
+                    !uc_spread_packs(plan->kernels, conv);
     if (plan->spreads)
         plan->spread_panels = uc_panels_of(uc_spread_products(conv), plan->kernels->panel);
     if (!plan->amx.kernels || !plan->amx.native) /* centred weights would not be bf16 any more */

@@ -57,6 +57,19 @@ void uc_spread_place(const uc_kernels *kernels, const uc_stage *conv, size_t in_
     }
 }
 
+/* Channels that lie a multiple of this apart want the same few places of a core's L2, so that with
+ * more than a few of them every tap would have its rows come from afar. */
+#define CLASH_BYTES ((size_t)64 << 10)
+#define CLASH_NEAR 128
+#define CLASH_CHANNELS 48
+
+bool uc_spread_packs(const uc_kernels *kernels, const uc_stage *conv) {
+    const size_t channel = uc_extent_positions(&conv->in) * kernels->real_bytes,
+                 apart = (channel + CLASH_NEAR) % CLASH_BYTES;
+    return channel > CLASH_NEAR && apart <= 2 * CLASH_NEAR && conv->in.channels >= CLASH_CHANNELS &&
+           conv->in.channels * channel >= UC_SPREAD_FAR_BYTES;
+}
+
 size_t uc_spread_rows(const uc_kernels *kernels, const uc_stage *conv) {
     const size_t row = conv->in.size[2] * kernels->real_bytes;
     const size_t products = PRODUCT_BYTES / row / uc_spread_products(conv),

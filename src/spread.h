@@ -28,6 +28,12 @@ static inline size_t uc_spread_products(const uc_stage *conv) {
 /* Input channels go so many at a time: a few rows of them should stay in L2. */
 #define UC_SPREAD_CHANNELS 128
 
+/* An input of this size is in no cache of one core. */
+#define UC_SPREAD_FAR_BYTES ((size_t)8 << 20)
+
+/* Whether an input had better be packed than read where it is. */
+bool uc_spread_packs(const uc_kernels *kernels, const uc_stage *conv);
+
 /* Where the weights of one tap along depth and height and of the input channels from one on start,
  * in reals: for each panel of products [in channel][product]. */
 static inline size_t uc_spread_offset(const uc_stage *conv, size_t tap_depth, size_t tap_height,
