@@ -103,13 +103,32 @@ void uc_run_measure(const uc_walk *w, const uc_rows *rows, uc_summary *measures)
     w->plan->kernels->measure[op](rows, w->pass->bounds, measures);
 }
 
+/* Whether no tap reaches the rows of a run, where stride is more than the kernel: then they differ
+ * from channel to channel alone, whatever ops do, and are made once. */
+static bool is_blank(const uc_walk *w, const uc_run_rows *run) {
+    if (w->axis[0].stride <= w->axis[0].kernel && w->axis[1].stride <= w->axis[1].kernel)
+        return false;
+    const uc_pass *pass = w->pass;
+    const uc_taps d = uc_axis_taps(&w->axis[0], run->depth),
+                  h = uc_axis_taps(&w->axis[1], run->height);
+    return pass->stages == w->plan->chain.stage_count &&
+           pass->made[pass->stages] == w->plan->chain.conv_stage + 1 && w->segments == 1 &&
+           (!uc_axis_phase_taps(&w->axis[0], d.phase) || !uc_axis_phase_taps(&w->axis[1], h.phase));
+}
+
 void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
     const uc_pass *pass = w->pass;
     const uc_run_rows run = enter_run(w, number);
+    const bool blank = is_blank(w, &run);
     if (pass->keeps)
         w->kept = uc_walk_kept(w, number);
-    uc_rows rows;
-    uc_rows_make(w, uc_run_last_stages(pass), run.depth, run.height, pass->step, run.count, &rows);
+    uc_rows rows = w->blank;
+    if (!blank || run.count > rows.rows)
+        uc_rows_make(w, uc_run_last_stages(pass), run.depth, run.height, pass->step, run.count,
+                     &rows);
+    w->blank.rows = 0;
+    if (blank)
+        w->blank = rows;
     if (pass->stages == w->plan->chain.stage_count)
         uc_run_store(w, &run, &rows, NULL);
     else

@@ -43,6 +43,8 @@ typedef struct uc_walk {
     size_t first_channel, channels;
     char *kept;   /* where the rows of this run are kept, or NULL */
     char *buffer; /* of this thread */
+    uc_rows
+        blank; /* what this thread made last, if no tap reaches it: all such rows are the same */
 } uc_walk;
 
 static inline char *uc_walk_slab(const uc_walk *w) {

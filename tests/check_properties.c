@@ -287,6 +287,15 @@ static const struct {
      FAMILY_NORMAL}, /* factor and term would both be infinite */
     {"f32 2x33x8x3x2, conv_transpose 12 kernel 6 stride 2 padding 2, avgpool 2",
      FAMILY_NORMAL}, /* enough work for Winograd, but not one item alone */
+    /* Rows that no tap reaches. */
+    {"f32 2x5x17x9, conv_transpose 6 kernel 2x1 stride 4x2 padding 1x0 bias, gelu, "
+     "layernorm_channel 1e-5",
+     FAMILY_NORMAL},
+    {"f64 2x3x4x5x7, conv_transpose 4 kernel 2x3x3 stride 3x2x2 bias, sum_channel", FAMILY_UNIFORM},
+    {"f16 1x3x6x40, conv_transpose 9 kernel 1 stride 3 bias, softmax_space, mul scale",
+     FAMILY_LARGE},
+    {"f32 1x24x30x40, conv_transpose 2 kernel 3x4 stride 5x1 padding 1 bias, sigmoid",
+     FAMILY_NON_FINITE},
     /* Wide rows: in segments, and some in bands of columns too. */
     {"f32 1x260x4200, gelu, conv_transpose 5 kernel 2 stride 2 bias, sigmoid", FAMILY_NORMAL},
     {"f16 1x260x4200, conv_transpose 2 kernel 3 padding 1", FAMILY_UNIFORM},
