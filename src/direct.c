@@ -18,7 +18,7 @@
 /* Copies share no lines of the cache: the more taps a phase has the more lanes they must save,
  * unless all that a few products read is in L1 anyway. */
 #define LANES_SAVED 0.16
-#define FEW_PRODUCTS 80
+#define NEAR_PRODUCTS 80
 
 size_t uc_direct_pitch(const uc_stage *conv, size_t lanes, size_t joined, size_t copies) {
     if (joined <= lanes)
@@ -29,7 +29,7 @@ size_t uc_direct_pitch(const uc_stage *conv, size_t lanes, size_t joined, size_t
     const double taps = (double)conv->conv.kernel[2] / (double)conv->conv.stride[2],
                  saved = (double)(joined - lanes) / (double)lanes;
     return copies <= UC_MOST_COPIES &&
-                   (saved >= LANES_SAVED * (taps - 1) || products <= FEW_PRODUCTS)
+                   (saved >= LANES_SAVED * (taps - 1) || products <= NEAR_PRODUCTS)
                ? lanes
                : joined;
 }

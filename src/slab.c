@@ -79,7 +79,7 @@ static void pack_copies(const uc_walk *w, const char *row, size_t step, char *to
                      room = before < pitch ? pitch - before : 0,
                      left = skipped < in ? in - skipped : 0, some = left < room ? left : room;
         char *lanes = to + i * pass->copy_step * bytes;
-        const char *from = row + skipped * bytes;
+        const char *from = row + (some ? skipped : 0) * bytes;
         for (size_t c = 0; c < channels; c++) {
             if (pass->copies == 1) {
                 memset(lanes, 0, before * bytes);
