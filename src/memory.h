@@ -30,6 +30,16 @@ static inline void uc_fetch(const void *memory, size_t bytes) {
         __builtin_prefetch((const char *)memory + i);
 }
 
+/* Whether things that lie so many bytes apart want the same places of a cache: almost a multiple of
+ * `period`, where its places begin again. */
+static inline bool uc_clash(size_t bytes, size_t period) {
+    const size_t near = 128, apart = bytes % period;
+    return apart < near || apart > period - near;
+}
+
+/* The period of L1. */
+#define UC_L1_PERIOD 2048
+
 /* Whether two blocks of memory share a byte. */
 bool uc_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes);
 

@@ -291,7 +291,7 @@ static bool plan_steps(const uc_plan *plan, uc_pass *pass) {
         pass->row_step = channels * pass->pitch;
     } else {
         /* Channels a multiple of 2 KiB apart would fight for the same lines of L1. */
-        while (elems * bytes % 2048 < 128 || elems * bytes % 2048 > 2048 - 128)
+        while (uc_clash(elems * bytes, UC_L1_PERIOD))
             elems += 16;
         pass->row_step = pass->pitch;
         pass->channel_step = elems;

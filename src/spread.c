@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "memory.h"
+
 /* With more output channels, or fewer input channels or taps, there is little or nothing to gain.
  */
 #define MOST_OUT_CHANNELS 3
@@ -59,14 +61,13 @@ void uc_spread_place(const uc_kernels *kernels, const uc_stage *conv, size_t in_
 
 /* Channels that lie a multiple of this apart want the same few places of a core's L2, so that with
  * more than a few of them every tap would have its rows come from afar. */
-#define CLASH_BYTES ((size_t)64 << 10)
-#define CLASH_NEAR 128
+#define L2_PERIOD ((size_t)64 << 10)
 #define CLASH_CHANNELS 48
 
 bool uc_spread_packs(const uc_kernels *kernels, const uc_stage *conv) {
-    const size_t channel = uc_extent_positions(&conv->in) * kernels->real_bytes,
-                 apart = (channel + CLASH_NEAR) % CLASH_BYTES;
-    return channel > CLASH_NEAR && apart <= 2 * CLASH_NEAR && conv->in.channels >= CLASH_CHANNELS &&
+    const size_t channel = uc_extent_positions(&conv->in) * kernels->real_bytes;
+    return channel > L2_PERIOD / 2 && uc_clash(channel, L2_PERIOD) &&
+           conv->in.channels >= CLASH_CHANNELS &&
            conv->in.channels * channel >= UC_SPREAD_FAR_BYTES;
 }
 

@@ -41,10 +41,9 @@ typedef struct uc_walk {
     size_t whole_phases;        /* of them one less */
     size_t first_panel, panels; /* the block of output channels */
     size_t first_channel, channels;
-    char *kept;   /* where the rows of this run are kept, or NULL */
-    char *buffer; /* of this thread */
-    uc_rows
-        blank; /* what this thread made last, if no tap reaches it: all such rows are the same */
+    char *kept;    /* where the rows of this run are kept, or NULL */
+    char *buffer;  /* of this thread */
+    uc_rows blank; /* this thread's last, if no tap reaches them: all such are the same */
 } uc_walk;
 
 static inline char *uc_walk_slab(const uc_walk *w) {

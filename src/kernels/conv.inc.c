@@ -205,22 +205,16 @@ static NAME(conv_block_function) *const NAME(conv_blocks)[2][5][PANEL] = {BLOCKS
 #undef SMALL_PANELS
 #undef LARGE_PANELS
 
-/* Three vectors share lines with the next three, which still has them unless channels lie so that
- * all their lines want the same place in L1. */
-static bool NAME(channels_clash)(size_t x_channel) {
-    const size_t bytes = x_channel * sizeof(REAL), apart = bytes % 2048;
-    return bytes >= 2048 - 128 && (apart < 128 || apart > 2048 - 128);
-}
-
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
  * through it. */
 static void NAME(conv)(const uc_conv_run *run) {
     const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
     const uc_panels cut = run->cut;
     const size_t begin = uc_panel_begin(cut, run->first_panel);
-    /* Panels of at most 4 channels want more vectors. Neighbours differ by one channel at most. */
-    const size_t largest = cut.size + (cut.larger > 0),
-                 for_three = NAME(channels_clash)(run->x_channel) ? 3 : 4,
+    /* Panels of at most 4 channels want more vectors. Neighbours differ by one channel at most.
+     * Three vectors of 4 share lines with the next three: those should still be in L1 then. */
+    const size_t largest = cut.size + (cut.larger > 0), apart = run->x_channel * sizeof(REAL),
+                 for_three = apart > UC_L1_PERIOD / 2 && uc_clash(apart, UC_L1_PERIOD) ? 3 : 4,
                  wide = cut.size <= 3          ? 4
                         : largest <= for_three ? 3
                                                : 2;

@@ -77,9 +77,9 @@ static inline size_t uc_panel_size(uc_panels panels, size_t p) {
 #define UC_CHAIN_PRODUCTS 256
 
 /* The lanes of one phase of some rows, for a range of channels: for each channel c and lane j
- *     y[c][j] = bias[c] + sum over taps (td, th, tw) and ci of
- *               w[c][td][th][ci][tw] * x[ci * x_channel - td * x_depth - th * x_row - tw * x_tap +
- * j] and the same for rows - 1 more that have the same taps: x lies x_row further, y y_row. */
+ *     y[c][j] = bias[c] + sum over taps (td, th, tw) and ci of w[c][td][th][ci][tw] *
+ *               x[ci * x_channel - td * x_depth - th * x_row - tw * x_tap + j]
+ * and the same for rows - 1 more that have the same taps: x lies x_row further, y y_row. */
 typedef struct uc_conv_run {
     const void *x;
     size_t x_depth, x_row, x_tap, x_channel;

@@ -13,6 +13,7 @@
 #endif
 
 #include "../dtype.h"
+#include "../memory.h"
 #include "kernels.h"
 
 /* Vectors are passed between functions of one file that are inlined, never across a boundary, so it

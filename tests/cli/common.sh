@@ -38,6 +38,17 @@ skip() {
     exit 77
 }
 
+# eventually WHAT COMMAND...: waits until a command succeeds; WHAT is wrong if that takes 10 seconds
+eventually() {
+    wrong=$1 tries=0
+    shift
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "$wrong"
+        sleep 0.05
+    done
+}
+
 # upconv CODE ARGUMENTS...: runs the command, keeps what it says in the files out and err, and
 # insists on its exit code.
 upconv() {

@@ -64,16 +64,11 @@ is_running() {
     done 2>/dev/null
     return 1
 }
-# ends WORDS WHAT: such a process goes away; one that was killed may take a moment for it
-ends() {
-    tries=0
-    while is_running "$1"; do
-        tries=$((tries + 1))
-        [ $tries -lt 50 ] || fail "$2"
-        sleep 0.1
-    done
+# is_gone WORDS: whether none has; one that was killed may take a moment for it
+is_gone() {
+    ! is_running "$1"
 }
-ends "sleep 97531 " "what the solution started is still there"
+eventually "what the solution started is still there" is_gone "sleep 97531 "
 case ${SANITIZE:-} in
 '') behaves TOO_MUCH_MEMORY crash "the limit is 200 MiB" --memory-limit 200 ;;
 esac
@@ -132,29 +127,22 @@ END
 chmod +x slow-cc
 TMPDIR=$PWD/temporary CC=$PWD/slow-cc "$UPCONV" judge $slug right.c >out 2>err &
 judge=$!
-tries=0
-until [ -n "$(find temporary -name half-compiled.s)" ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 100 ] || fail "it does not compile"
-    sleep 0.1
-done
+compiles() {
+    [ -n "$(find temporary -name half-compiled.s)" ]
+}
+eventually "it does not compile" compiles
 kill -TERM $judge
 wait $judge || :
 [ -z "$(ls -A temporary)" ] || fail "left behind: $(find temporary)"
-ends "sleep 86421 " "the compiler still runs"
+eventually "the compiler still runs" is_gone "sleep 86421 "
 # and while it judges.
 TMPDIR=$PWD/temporary "$UPCONV" judge $slug "$solutions/behaviour.c" --case signed --time-limit 60 \
     --symbol solution --cflags "-I. -w -pthread -DHOW=LOOP" >out 2>err &
 judge=$!
-tries=0
-until is_running "judge-child $PWD/temporary/"; do
-    tries=$((tries + 1))
-    [ $tries -lt 100 ] || fail "it does not start"
-    sleep 0.1
-done
+eventually "it does not start" is_running "judge-child $PWD/temporary/"
 kill -TERM $judge
 code=0
 wait $judge || code=$?
 [ $code = 143 ] || fail "ended with $code by SIGTERM"
-ends "judge-child $PWD/temporary/" "the solution still runs"
+eventually "the solution still runs" is_gone "judge-child $PWD/temporary/"
 [ -z "$(ls -A temporary)" ] || fail "left behind: $(ls temporary)"

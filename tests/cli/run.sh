@@ -200,17 +200,15 @@ code=0
 [ $code = 2 ] || fail "a file that is too large: exit code $code"
 complains "no room for its"
 cmp -s old.npy y-f4.npy || fail "the old file has changed"
+has_temporary_file() {
+    [ -n "$(find . -name '.upconv-*')" ]
+}
 # begin INPUT: a long run in the background, until its temporary file is there
 begin() {
     "$UPCONV" run $slug2 --input "$1" --kernel wl.npy --conv_bias bl.npy --add_bias bl.npy \
         --stride 2 --padding 1 --output_padding 0 --output old.npy --reference >out 2>err &
     pid=$!
-    tries=0
-    until [ -n "$(find . -name '.upconv-*')" ] || [ $tries = 100 ]; do
-        sleep 0.05
-        tries=$((tries + 1))
-    done
-    [ $tries -lt 100 ] || fail "no temporary file to be seen"
+    eventually "no temporary file to be seen" has_temporary_file
 }
 # end CODE: and nothing of it is left
 end() {
@@ -218,7 +216,7 @@ end() {
     wait $pid || code=$?
     [ $code = "$1" ] || fail "an interrupted run: exit code $code"
     cmp -s old.npy y-f4.npy || fail "an interrupted run has changed the old file"
-    [ -z "$(find . -name '.upconv-*')" ] || fail "left: $(find . -name '.upconv-*')"
+    ! has_temporary_file || fail "left: $(find . -name '.upconv-*')"
 }
 begin xl.npy
 kill -TERM $pid
