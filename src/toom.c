@@ -5,15 +5,27 @@
 #include <math.h>
 #include <string.h>
 
-/* Where the polynomials are evaluated, by their number. INFINITY takes the leading coefficient. Few
- * points take sums, differences and halves alone, so whole numbers stay exact. Five are spread
- * evenly on the projective line, or rounding errors would grow: 0, +-1, 2 and infinity have 2.5
- * times the variance. */
-static const double points_of[UC_TOOM_POINTS + 1][UC_TOOM_POINTS] = {
-    [3] = {1, -1, INFINITY},
-    [4] = {0, 1, -1, INFINITY},
-    [5] = {0, UC_POINT_A, -UC_POINT_A, UC_POINT_B, -UC_POINT_B},
+/* Where the polynomials are evaluated. INFINITY takes the leading coefficient. Few points take sums,
+ * differences and halves alone, so whole numbers stay exact. Five are spread evenly on the
+ * projective line, or rounding errors would grow: 0, +-1, 2 and infinity have 2.5 times the
+ * variance. */
+static const double points_of[][UC_TOOM_POINTS] = {
+    [UC_POINTS_3] = {1, -1, INFINITY},
+    [UC_POINTS_3_WITH_0] = {0, 1, INFINITY},
+    [UC_POINTS_4] = {0, 1, -1, INFINITY},
+    [UC_POINTS_5] = {0, UC_POINT_A, -UC_POINT_A, UC_POINT_B, -UC_POINT_B},
 };
+
+/* The points for so many products. Those with 0 have one row that is an input as it is, which phases
+ * of one tap read too: a row less, though rounding errors have 4 / 3 of the variance. */
+static uc_points kind_of(const uc_toom *toom, size_t count) {
+    bool single = false;
+    for (size_t e = 0; e < toom->stride; e++)
+        single = single || toom->phase[e].taps == 1;
+    return count == 5 ? UC_POINTS_5 : count == 4 ? UC_POINTS_4
+           : single   ? UC_POINTS_3_WITH_0
+                      : UC_POINTS_3;
+}
 
 /* The row that is this sum, made if there is none yet: phases share rows. Returns its index. */
 static size_t row_of(uc_toom *toom, const uc_terms *terms) {
@@ -63,9 +75,9 @@ static void plan_direct(uc_toom *toom, uc_toom_phase *phase, size_t last) {
  * the missing ones, of a phase whose rows it shares. */
 static void plan_points(uc_toom *toom, uc_toom_phase *phase, size_t begin, size_t taps) {
     const size_t count = toom->outputs + taps - 1;
-    const double *points = points_of[count];
-    static const uc_points kinds[] = {[3] = UC_POINTS_3, [4] = UC_POINTS_4, [5] = UC_POINTS_5};
-    phase->kind = taps > phase->taps ? UC_POINTS_5_WITHOUT_0 : kinds[count];
+    const uc_points kind = kind_of(toom, count);
+    const double *points = points_of[kind];
+    phase->kind = taps > phase->taps ? UC_POINTS_5_WITHOUT_0 : kind;
     phase->segments = 1;
     for (size_t i = 0; i < count; i++) {
         const double point = points[i];

@@ -17,6 +17,7 @@ static double factor_of(uc_points kind, size_t outputs, size_t p, size_t j) {
     static const double inf = (double)INFINITY;
     const double points[][5] = {
         [UC_POINTS_3] = {1, -1, inf},
+        [UC_POINTS_3_WITH_0] = {0, 1, inf},
         [UC_POINTS_4] = {0, 1, -1, inf},
         [UC_POINTS_5] = {0, 0.75, -0.75, 2.5, -2.5},
         [UC_POINTS_5_WITHOUT_0] = {0.75, -0.75, 2.5, -2.5},
@@ -33,8 +34,11 @@ static double factor_of(uc_points kind, size_t outputs, size_t p, size_t j) {
 }
 
 static size_t point_count(uc_points kind, size_t outputs) {
-    static const size_t counts[] = {
-        [UC_POINTS_3] = 3, [UC_POINTS_4] = 4, [UC_POINTS_5] = 5, [UC_POINTS_5_WITHOUT_0] = 4};
+    static const size_t counts[] = {[UC_POINTS_3] = 3,
+                                    [UC_POINTS_3_WITH_0] = 3,
+                                    [UC_POINTS_4] = 4,
+                                    [UC_POINTS_5] = 5,
+                                    [UC_POINTS_5_WITHOUT_0] = 4};
     return kind == UC_POINTS_PLAIN ? outputs : counts[kind];
 }
 
@@ -280,6 +284,7 @@ struct dimension_kind {
 };
 static const struct dimension_kind kinds[] = {
     {UC_POINTS_PLAIN, 1},       {UC_POINTS_PLAIN, 2},       {UC_POINTS_PLAIN, 3}, {UC_POINTS_3, 2},
+    {UC_POINTS_3_WITH_0, 2},
     {UC_POINTS_4, 2},           {UC_POINTS_4, 3},           {UC_POINTS_5, 2},     {UC_POINTS_5, 3},
     {UC_POINTS_5_WITHOUT_0, 2}, {UC_POINTS_5_WITHOUT_0, 3},
 };

@@ -111,9 +111,10 @@ typedef struct uc_combine {
  * the outputs. */
 typedef enum uc_points {
     UC_POINTS_PLAIN,
-    UC_POINTS_3, /* +-1, infinity */
-    UC_POINTS_4, /* 0, +-1, infinity */
-    UC_POINTS_5, /* 0, +-UC_POINT_A, +-UC_POINT_B */
+    UC_POINTS_3,        /* +-1, infinity */
+    UC_POINTS_3_WITH_0, /* 0, 1, infinity */
+    UC_POINTS_4,        /* 0, +-1, infinity */
+    UC_POINTS_5,        /* 0, +-UC_POINT_A, +-UC_POINT_B */
     UC_POINTS_5_WITHOUT_0
 } uc_points;
 

@@ -64,6 +64,12 @@ INLINE void NAME(outputs_of)(const uc_points points, const size_t outputs, const
         UNROLL for (size_t j = 0; j < outputs; j++) y[j] = load_vector(in + j * step) + start;
         return;
     }
+    if (points == UC_POINTS_3_WITH_0) {
+        const vec both = load_vector(in + step) + start;
+        y[0] = load_vector(in) + both;
+        y[1] = both + load_vector(in + 2 * step);
+        return;
+    }
     const bool zero = points == UC_POINTS_4 || points == UC_POINTS_5;
     const vec none = zero ? load_vector(in) + start : start; /* what counts for output 0 alone */
     const REAL *rest = in + (zero ? step : 0);
@@ -107,6 +113,7 @@ INTERPOLATE(PLAIN, 1)
 INTERPOLATE(PLAIN, 2)
 INTERPOLATE(PLAIN, 3)
 INTERPOLATE(3, 2)
+INTERPOLATE(3_WITH_0, 2)
 INTERPOLATE(4, 2)
 INTERPOLATE(4, 3)
 INTERPOLATE(5, 2)
@@ -119,6 +126,7 @@ static void (*const NAME(interpolate)[][3])(const uc_interpolate *) = {
     [UC_POINTS_PLAIN] = {NAME(interpolate_PLAIN_1), NAME(interpolate_PLAIN_2),
                          NAME(interpolate_PLAIN_3)},
     [UC_POINTS_3] = {NULL, NAME(interpolate_3_2)},
+    [UC_POINTS_3_WITH_0] = {NULL, NAME(interpolate_3_WITH_0_2)},
     [UC_POINTS_4] = {NULL, NAME(interpolate_4_2), NAME(interpolate_4_3)},
     [UC_POINTS_5] = {NULL, NAME(interpolate_5_2), NAME(interpolate_5_3)},
     [UC_POINTS_5_WITHOUT_0] = {NULL, NAME(interpolate_5_WITHOUT_0_2),
