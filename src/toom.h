@@ -11,7 +11,6 @@
 #include "kernels/kernels.h"
 #include "phase.h"
 
-#define UC_TOOM_OUTPUTS 3
 #define UC_TOOM_TAPS 8
 #define UC_TOOM_STRIDE 4
 #define UC_TOOM_ROWS (UC_TOOM_STRIDE * UC_TOOM_POINTS + UC_TOOM_TAPS)

@@ -122,14 +122,25 @@ typedef enum uc_points {
 #define UC_POINT_B 2.5
 
 #define UC_TOOM_POINTS 5 /* at most */
+#define UC_TOOM_OUTPUTS 3
+
+/* The products that so many outputs are made of. */
+static inline size_t uc_point_count(uc_points points, size_t outputs) {
+    return points == UC_POINTS_PLAIN ? outputs
+           : points < UC_POINTS_4    ? 3
+           : points == UC_POINTS_5   ? 5
+                                     : 4;
+}
 
 /* For each o of count and each lane i
- *     out[j][o][i] = bias[o] + sum over p of (point p to the power of j) * in[p][o][i]
+ *     out[j][k][o][i] = bias[o] + sum over p and q of
+ *         (point p to the power of j) * (point q to the power of k) * in[p][q][o][i]
  * where infinity's product counts for the last output alone. Lanes are whole vectors. */
 typedef struct uc_interpolate {
     const void *in;
     void *out;
-    size_t in_point, out_output; /* from one point, or output, to the next */
+    size_t in_point;              /* from one q to the next; those of the next p lie behind them */
+    size_t out_outer, out_output; /* from one j, or k, to the next */
     size_t count, out_step, lanes;
     const void *bias; /* NULL: none */
 } uc_interpolate;
@@ -153,10 +164,10 @@ typedef struct uc_toom_run {
     size_t out_output[UC_SPACE], out_channel;
 } uc_toom_run;
 
-/* Products of one row of points; outputs along the width of a plane of them; and those along the
- * height too, of all. */
+/* Products of one plane of points; outputs along its width; and those along the height too, of all.
+ */
 #define UC_TOOM_SCRATCH(rows, lanes, outputs)                                                      \
-    ((rows) * (lanes)*UC_TOOM_POINTS * (1 + (outputs)[2] * (1 + (outputs)[1])))
+    ((rows) * (lanes)*UC_TOOM_POINTS * (UC_TOOM_POINTS + (outputs)[2] * (1 + (outputs)[1])))
 
 typedef struct uc_kernels {
     const char *name;

@@ -55,83 +55,137 @@ static void NAME(combine)(const uc_combine *combine) {
     by_terms[combine->terms](combine);
 }
 
-/* The outputs of one vector of products. `points` and `outputs` are constants where this is
- * expanded; sums and differences of opposite points serve several outputs. */
-INLINE void NAME(outputs_of)(const uc_points points, const size_t outputs, const REAL *in,
-                             size_t step, vec start, vec y[UC_COMBINE_TERMS]) {
+/* The outputs of one vector of each product, plus `start` unless that is NULL. All but the vectors
+ * are constants where this is expanded; sums and differences of opposite points serve several
+ * outputs. */
+INLINE vec NAME(plus)(vec value, const vec *start) {
+    return start ? value + *start : value;
+}
+
+INLINE void NAME(outputs_of)(const uc_points points, const size_t outputs, const vec *m,
+                             const vec *start, vec y[UC_TOOM_OUTPUTS]) {
     const REAL a = (REAL)UC_POINT_A, b = (REAL)UC_POINT_B;
     if (points == UC_POINTS_PLAIN) {
-        UNROLL for (size_t j = 0; j < outputs; j++) y[j] = load_vector(in + j * step) + start;
+        UNROLL for (size_t j = 0; j < outputs; j++) y[j] = NAME(plus)(m[j], start);
         return;
     }
     if (points == UC_POINTS_3_WITH_0) {
-        const vec both = load_vector(in + step) + start;
-        y[0] = load_vector(in) + both;
-        y[1] = both + load_vector(in + 2 * step);
+        const vec both = NAME(plus)(m[1], start);
+        y[0] = m[0] + both;
+        y[1] = both + m[2];
         return;
     }
     const bool zero = points == UC_POINTS_4 || points == UC_POINTS_5;
-    const vec none = zero ? load_vector(in) + start : start; /* what counts for output 0 alone */
-    const REAL *rest = in + (zero ? step : 0);
-    const vec m1 = load_vector(rest), m2 = load_vector(rest + step);
-    const vec even = m1 + m2, odd = m1 - m2;
+    const vec *rest = m + zero;
+    const vec even = rest[0] + rest[1], odd = rest[0] - rest[1];
+    y[0] = zero ? NAME(plus)(m[0], start) + even : NAME(plus)(even, start);
     if (points != UC_POINTS_5 && points != UC_POINTS_5_WITHOUT_0) {
-        const vec last = load_vector(rest + 2 * step) + start; /* infinity */
-        y[0] = none + even;
-        y[1] = outputs == 2 ? odd + last : odd + start;
+        const vec last = NAME(plus)(rest[2], start); /* infinity */
+        y[1] = outputs == 2 ? odd + last : NAME(plus)(odd, start);
         y[2] = even + last;
         return;
     }
-    const vec m3 = load_vector(rest + 2 * step), m4 = load_vector(rest + 3 * step);
-    const vec even_b = m3 + m4, odd_b = m3 - m4;
-    y[0] = none + even + even_b;
-    y[1] = a * odd + (b * odd_b + start);
-    y[2] = a * a * even + (b * b * even_b + start);
+    const vec even_b = rest[2] + rest[3], odd_b = rest[2] - rest[3];
+    y[0] += even_b;
+    y[1] = a * odd + NAME(plus)(b * odd_b, start);
+    y[2] = a * a * even + NAME(plus)(b * b * even_b, start);
 }
 
-INLINE void NAME(interpolate_by)(const uc_points points, const size_t outputs,
+/* Along two dimensions at once, so that what comes between them stays in registers; or along one,
+ * the other being plain with one output. */
+INLINE void NAME(interpolate_by)(const uc_points outer, const size_t outer_outputs,
+                                 const uc_points inner, const size_t outputs,
                                  const uc_interpolate *by) {
+    const size_t outer_points = uc_point_count(outer, outer_outputs),
+                 points = uc_point_count(inner, outputs);
     const REAL *in = by->in, *bias = by->bias;
     REAL *out = by->out;
-    const size_t in_point = by->in_point, out_output = by->out_output, lanes = by->lanes;
+    const size_t in_point = by->in_point, out_outer = by->out_outer, out_output = by->out_output,
+                 lanes = by->lanes;
     for (size_t o = 0; o < by->count; o++, in += lanes, out += by->out_step) {
         const vec start = splat(bias ? bias[o] : 0);
         for (size_t i = 0; i < lanes; i += LANES) {
-            vec y[UC_COMBINE_TERMS];
-            NAME(outputs_of)(points, outputs, in + i, in_point, start, y);
-            UNROLL for (size_t j = 0; j < outputs; j++)
-                store_vector(out + j * out_output + i, y[j]);
+            vec y[UC_TOOM_POINTS][UC_TOOM_OUTPUTS];
+            UNROLL for (size_t p = 0; p < outer_points; p++) {
+                vec m[UC_TOOM_POINTS];
+                UNROLL for (size_t q = 0; q < points; q++) m[q] =
+                    load_vector(in + (p * points + q) * in_point + i);
+                NAME(outputs_of)(inner, outputs, m, outer_points > 1 ? NULL : &start, y[p]);
+            }
+            UNROLL for (size_t k = 0; k < outputs; k++) {
+                vec m[UC_TOOM_POINTS], z[UC_TOOM_OUTPUTS];
+                UNROLL for (size_t p = 0; p < outer_points; p++) m[p] = y[p][k];
+                NAME(outputs_of)(outer, outer_outputs, m, outer_points > 1 ? &start : NULL, z);
+                UNROLL for (size_t j = 0; j < outer_outputs; j++)
+                    store_vector(out + j * out_outer + k * out_output + i, z[j]);
+            }
         }
     }
 }
 
-#define INTERPOLATE(points, outputs)                                                               \
-    static void NAME(interpolate_##points##_##outputs)(const uc_interpolate *by) {                 \
-        NAME(interpolate_by)(UC_POINTS_##points, outputs, by);                                     \
+/* Along one dimension, by points and outputs. */
+#define LINE(points, outputs)                                                                      \
+    static void NAME(line_##points##_##outputs)(const uc_interpolate *by) {                        \
+        NAME(interpolate_by)(UC_POINTS_PLAIN, 1, UC_POINTS_##points, outputs, by);                 \
     }
-INTERPOLATE(PLAIN, 1)
-INTERPOLATE(PLAIN, 2)
-INTERPOLATE(PLAIN, 3)
-INTERPOLATE(3, 2)
-INTERPOLATE(3_WITH_0, 2)
-INTERPOLATE(4, 2)
-INTERPOLATE(4, 3)
-INTERPOLATE(5, 2)
-INTERPOLATE(5, 3)
-INTERPOLATE(5_WITHOUT_0, 2)
-INTERPOLATE(5_WITHOUT_0, 3)
-#undef INTERPOLATE
+LINE(PLAIN, 1)
+LINE(PLAIN, 2)
+LINE(PLAIN, 3)
+LINE(3, 2)
+LINE(3_WITH_0, 2)
+LINE(4, 2)
+LINE(4, 3)
+LINE(5, 2)
+LINE(5, 3)
+LINE(5_WITHOUT_0, 2)
+LINE(5_WITHOUT_0, 3)
+#undef LINE
 
-static void (*const NAME(interpolate)[][3])(const uc_interpolate *) = {
-    [UC_POINTS_PLAIN] = {NAME(interpolate_PLAIN_1), NAME(interpolate_PLAIN_2),
-                         NAME(interpolate_PLAIN_3)},
-    [UC_POINTS_3] = {NULL, NAME(interpolate_3_2)},
-    [UC_POINTS_3_WITH_0] = {NULL, NAME(interpolate_3_WITH_0_2)},
-    [UC_POINTS_4] = {NULL, NAME(interpolate_4_2), NAME(interpolate_4_3)},
-    [UC_POINTS_5] = {NULL, NAME(interpolate_5_2), NAME(interpolate_5_3)},
-    [UC_POINTS_5_WITHOUT_0] = {NULL, NAME(interpolate_5_WITHOUT_0_2),
-                               NAME(interpolate_5_WITHOUT_0_3)},
+typedef void NAME(interpolation)(const uc_interpolate *by);
+static NAME(interpolation) *const NAME(line)[][UC_TOOM_OUTPUTS] = {
+    [UC_POINTS_PLAIN] = {NAME(line_PLAIN_1), NAME(line_PLAIN_2), NAME(line_PLAIN_3)},
+    [UC_POINTS_3] = {NULL, NAME(line_3_2)},
+    [UC_POINTS_3_WITH_0] = {NULL, NAME(line_3_WITH_0_2)},
+    [UC_POINTS_4] = {NULL, NAME(line_4_2), NAME(line_4_3)},
+    [UC_POINTS_5] = {NULL, NAME(line_5_2), NAME(line_5_3)},
+    [UC_POINTS_5_WITHOUT_0] = {NULL, NAME(line_5_WITHOUT_0_2), NAME(line_5_WITHOUT_0_3)},
 };
+
+/* Along height and width, where what comes between fits the registers. */
+#define PLANE(height, heights, width, widths)                                                      \
+    static void NAME(plane_##height##_##heights##_##width##_##widths)(const uc_interpolate *by) {  \
+        NAME(interpolate_by)(UC_POINTS_##height, heights, UC_POINTS_##width, widths, by);          \
+    }
+#define PLANES(height, heights)                                                                    \
+    PLANE(height, heights, 3, 2)                                                                   \
+    PLANE(height, heights, 3_WITH_0, 2)                                                            \
+    PLANE(height, heights, 4, 2)                                                                   \
+    PLANE(height, heights, 4, 3)
+PLANES(3, 2)
+PLANES(3_WITH_0, 2)
+PLANES(4, 2)
+PLANES(4, 3)
+#undef PLANES
+#undef PLANE
+
+/* NULL where there is none. */
+static NAME(interpolation) * NAME(plane)(const uc_points kind[UC_SPACE], const size_t outputs[UC_SPACE]) {
+#define PLANES(height, heights)                                                                    \
+    {                                                                                              \
+        NAME(plane_##height##_##heights##_3_2), NAME(plane_##height##_##heights##_3_WITH_0_2),     \
+            NAME(plane_##height##_##heights##_4_2), NAME(plane_##height##_##heights##_4_3)         \
+    }
+    static NAME(interpolation) *const planes[4][4] = {PLANES(3, 2), PLANES(3_WITH_0, 2),
+                                                      PLANES(4, 2), PLANES(4, 3)};
+#undef PLANES
+    size_t at[2];
+    for (size_t i = 0; i < 2; i++) {
+        if (kind[1 + i] == UC_POINTS_PLAIN || kind[1 + i] > UC_POINTS_4)
+            return NULL;
+        at[i] = kind[1 + i] - UC_POINTS_3 + (outputs[1 + i] == 3);
+    }
+    return planes[at[0]][at[1]];
+}
 
 /* The products of some input channels, added up. Four channels a turn: the end of a short loop is
  * foreseen, that of a long one costs as much as several channels. */
@@ -168,59 +222,71 @@ INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
 }
 
 /* All products of one or two vectors of lanes, and the outputs they make: along the width after
- * each row of points, along the height after each plane of them, along the depth at the end. What
- * is plain is its own output: it goes where that belongs, and the last dimension that is not plain,
- * or else the depth, puts outputs into place with their bias. */
+ * each row of points and along the height after each plane of them, or along both at once; along
+ * the depth at the end. What is plain is its own output: it goes where that belongs, and the last
+ * dimension that is not plain, or else the width, puts outputs into place with their bias. */
 INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_toom_run *run,
                              size_t first) {
     const size_t tile = rows * vectors * LANES; /* reals of one product */
     const size_t row = run->outputs[2] * tile, plane = run->outputs[1] * row;
     const bool plain_depth = run->kind[0] == UC_POINTS_PLAIN,
                plain_height = run->kind[1] == UC_POINTS_PLAIN,
-               plain_width = run->kind[2] == UC_POINTS_PLAIN;
-    REAL *products = run->scratch, *by_width = products + UC_TOOM_POINTS * tile,
+               plain_width = run->kind[2] == UC_POINTS_PLAIN,
+               width_last = plain_depth && plain_height;
+    NAME(interpolation) *const along_both = NAME(plane)(run->kind, run->outputs);
+    REAL *products = run->scratch, *by_width = products + UC_TOOM_POINTS * UC_TOOM_POINTS * tile,
          *by_height = by_width + UC_TOOM_POINTS * row, *out = (REAL *)run->out + first;
     const REAL *v = (const REAL *)run->v + first / (2 * LANES) * run->v_pair, *u = run->u;
     const size_t *read = run->read;
-    uc_interpolate along = {.count = 1}, into = {.count = rows,
-                                                 .lanes = vectors * LANES,
-                                                 .bias = run->bias,
-                                                 .out_step = run->out_channel};
+    const uc_interpolate between = {.in = products,
+                                    .in_point = tile,
+                                    .out_outer = row,
+                                    .out_output = tile,
+                                    .count = 1,
+                                    .lanes = tile},
+                         last = {.in = products,
+                                 .in_point = tile,
+                                 .out_outer = run->out_output[1],
+                                 .out_output = run->out_output[2],
+                                 .count = rows,
+                                 .out_step = run->out_channel,
+                                 .lanes = vectors * LANES,
+                                 .bias = run->bias};
     for (size_t d = 0; d < run->points[0]; d++) {
-        REAL *heights = by_height + d * plane;
+        REAL *heights = by_height + d * plane, *place = out + d * run->out_output[0];
         for (size_t h = 0; h < run->points[1]; h++) {
-            REAL *widths = (plain_height ? heights : by_width) + h * row;
+            REAL *widths = (plain_height ? heights : by_width) + h * row,
+                 *m = along_both                   ? products + h * run->points[2] * tile
+                      : plain_width && !width_last ? widths
+                                                   : products;
             for (size_t w = 0; w < run->points[2]; w++, read += run->segments)
-                u = NAME(multiply_point)(rows, vectors, run, read, v, u,
-                                         (plain_width ? widths : products) + w * tile);
-            if (plain_width)
+                u = NAME(multiply_point)(rows, vectors, run, read, v, u, m + w * tile);
+            if (along_both || m == widths)
                 continue;
-            along.in = products;
-            along.out = widths;
-            along.in_point = along.out_output = along.lanes = tile;
-            NAME(interpolate)[run->kind[2]][run->outputs[2] - 1](&along);
+            uc_interpolate by = width_last ? last : between;
+            by.out = width_last ? place + h * run->out_output[1] : widths;
+            NAME(line)[run->kind[2]][run->outputs[2] - 1](&by);
         }
-        if (!plain_height && !plain_depth) {
-            along.in = by_width;
-            along.out = heights;
-            along.in_point = along.out_output = along.lanes = row;
-            NAME(interpolate)[run->kind[1]][run->outputs[1] - 1](&along);
-        }
-        for (size_t k = 0; plain_depth && k < run->outputs[2]; k++) {
-            into.in = (plain_height ? heights : by_width) + k * tile;
-            into.in_point = row;
-            into.out = out + d * run->out_output[0] + k * run->out_output[2];
-            into.out_output = run->out_output[1];
-            NAME(interpolate)[run->kind[1]][run->outputs[1] - 1](&into);
+        uc_interpolate by = plain_depth ? last : between;
+        by.out = plain_depth ? place : heights;
+        if (along_both)
+            along_both(&by);
+        by.in_point = row;
+        by.out_output = by.out_outer;
+        for (size_t k = 0; !along_both && !plain_height && k < run->outputs[2]; k++) {
+            by.in = by_width + k * tile;
+            by.out = plain_depth ? place + k * run->out_output[2] : heights + k * tile;
+            NAME(line)[run->kind[1]][run->outputs[1] - 1](&by);
         }
     }
+    uc_interpolate by = last;
+    by.in_point = plane;
+    by.out_output = run->out_output[0];
     for (size_t j = 0; !plain_depth && j < run->outputs[1]; j++)
         for (size_t k = 0; k < run->outputs[2]; k++) {
-            into.in = by_height + j * row + k * tile;
-            into.in_point = plane;
-            into.out = out + j * run->out_output[1] + k * run->out_output[2];
-            into.out_output = run->out_output[0];
-            NAME(interpolate)[run->kind[0]][run->outputs[0] - 1](&into);
+            by.in = by_height + j * row + k * tile;
+            by.out = out + j * run->out_output[1] + k * run->out_output[2];
+            NAME(line)[run->kind[0]][run->outputs[0] - 1](&by);
         }
 }
 
