@@ -247,6 +247,11 @@ static uc_status keep_transforms(uc_plan *plan, const search *s, double largest_
         }
         choose_part(s, &plan->transforms[t]);
     }
+    plan->reads = uc_alloc(uc_winograd_products(&plan->transforms[0]) * sizeof *plan->reads);
+    if (!plan->reads)
+        return UC_NO_MEMORY;
+    uc_winograd_find_reads(&plan->transforms[0], plan->reads);
+    plan->transforms[0].reads = plan->reads;
     if (largest_weight > 1) /* weights below 1 don't make the combined inputs smaller */
         plan->limit /= largest_weight;
     return UC_OK;

@@ -341,6 +341,7 @@ void uc_plan_destroy(uc_plan *plan) {
         return;
     free(plan->pass);
     free(plan->tooms);
+    free(plan->reads);
     free(plan->operand_memory);
     free(plan->amx.weights);
     free(plan);

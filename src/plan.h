@@ -87,6 +87,7 @@ struct uc_plan {
     size_t outputs[UC_SPACE];
     uc_winograd transforms[2]; /* with these outputs, and plain */
     uc_toom *tooms;            /* of both */
+    size_t *reads;             /* of the first */
     double limit, least;       /* inputs beyond or below go to the plain one */
     uc_amx amx;
 

@@ -28,19 +28,24 @@ static size_t pair_products(const uc_winograd *w, size_t d, size_t h) {
            along_width;
 }
 
-/* Where the weights of a (d, h) phase start, in reals. */
-static size_t pair_offset(const uc_winograd *w, size_t d, size_t h) {
+/* Those of all (d, h) phases before one; and where its weights start, in reals. */
+static size_t products_before(const uc_winograd *w, size_t d, size_t h) {
     size_t products = 0;
     for (size_t i = 0; i < d * w->dim[1]->stride + h; i++)
         products += pair_products(w, i / w->dim[1]->stride, i % w->dim[1]->stride);
-    return products * w->conv->in.channels * w->conv->out.channels;
+    return products;
+}
+
+static size_t pair_offset(const uc_winograd *w, size_t d, size_t h) {
+    return products_before(w, d, h) * w->conv->in.channels * w->conv->out.channels;
+}
+
+size_t uc_winograd_products(const uc_winograd *w) {
+    return products_before(w, w->dim[0]->stride, 0);
 }
 
 bool uc_winograd_weights(const uc_winograd *w, size_t *elems) {
-    *elems = 0;
-    for (size_t d = 0; d < w->dim[0]->stride; d++)
-        for (size_t h = 0; h < w->dim[1]->stride; h++)
-            *elems += pair_products(w, d, h);
+    *elems = uc_winograd_products(w);
     return uc_size_mul(elems, w->conv->in.channels) && uc_size_mul(elems, w->conv->out.channels);
 }
 
@@ -355,6 +360,36 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
             COST_ROW * steps + COST_SUM * rows * tile_rows);
 }
 
+/* Those of one phase: [point d][h][w][segment d][h][w]. */
+static size_t *find_reads(const uc_winograd *w, const uc_toom_phase *const phase[UC_SPACE],
+                          size_t *read) {
+    const uc_toom_phase *depth = phase[0], *height = phase[1], *width = phase[2];
+    const size_t row = w->conv->in.channels * 2 * w->kernels->vector_lanes;
+    for (size_t d = 0; d < depth->points; d++)
+        for (size_t h = 0; h < height->points; h++)
+            for (size_t p = 0; p < width->points; p++)
+                for (size_t i = 0; i < depth->segments; i++)
+                    for (size_t j = 0; j < height->segments; j++)
+                        for (size_t k = 0; k < width->segments; k++)
+                            *read++ = ((depth->row[depth->read[d][i]] * w->dim[1]->rows +
+                                        height->row[height->read[h][j]]) *
+                                           w->dim[2]->rows +
+                                       width->row[width->read[p][k]]) *
+                                      row;
+    return read;
+}
+
+void uc_winograd_find_reads(const uc_winograd *w, size_t *reads) {
+    for (size_t d = 0; d < w->dim[0]->stride; d++)
+        for (size_t h = 0; h < w->dim[1]->stride; h++)
+            for (size_t e = 0; e < w->dim[2]->stride; e++)
+                reads = find_reads(w,
+                                   (const uc_toom_phase *[]){&w->dim[0]->phase[d],
+                                                             &w->dim[1]->phase[h],
+                                                             &w->dim[2]->phase[e]},
+                                   reads);
+}
+
 /* ---- Filling ---- */
 
 /* A chunk of a block's lanes. */
@@ -560,34 +595,18 @@ static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, c
     }
 }
 
-/* Where the products of a phase read the combined inputs: [point d][h][w][segment d][h][w]. */
-static void find_reads(const chunk *c, const uc_toom_phase *const phase[UC_SPACE], size_t *read) {
-    const uc_toom_phase *depth = phase[0], *height = phase[1], *width = phase[2];
-    const uc_winograd *w = c->block->winograd;
-    for (size_t d = 0; d < depth->points; d++)
-        for (size_t h = 0; h < height->points; h++)
-            for (size_t p = 0; p < width->points; p++)
-                for (size_t i = 0; i < depth->segments; i++)
-                    for (size_t j = 0; j < height->segments; j++)
-                        for (size_t k = 0; k < width->segments; k++)
-                            *read++ = ((depth->row[depth->read[d][i]] * w->dim[1]->rows +
-                                        height->row[height->read[h][j]]) *
-                                           w->dim[2]->rows +
-                                       width->row[width->read[p][k]]) *
-                                      w->conv->in.channels * c->block->blocks->pair;
-}
-
 /* All phases along the width. */
 static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *rows, size_t row_set) {
     const uc_winograd *w = c->block->winograd;
     const size_t bytes = w->kernels->real_bytes;
-    const char *weights = (const char *)w->weights + pair_offset(w, phase_d, phase_h) * bytes;
-    size_t read[MOST_READS], before = 0;
+    const size_t first = products_before(w, phase_d, phase_h);
+    const char *weights = (const char *)w->weights +
+                          first * w->conv->in.channels * w->conv->out.channels * bytes;
+    size_t before = 0;
     for (size_t e = 0; e < w->dim[2]->stride; e++) {
         const uc_toom_phase *phase[UC_SPACE] = {&w->dim[0]->phase[phase_d],
                                                 &w->dim[1]->phase[phase_h], &w->dim[2]->phase[e]};
-        find_reads(c, phase, read);
-        uc_toom_run run = run_of(c, w, phase, read, row_set);
+        uc_toom_run run = run_of(c, w, phase, w->reads + first + before, row_set);
         run.v = c->inputs + c->first / run.v_step * run.v_pair * bytes;
         run_panels(c, w, &run, weights, pair_products(w, phase_d, phase_h), before,
                    rows + (e * c->block->blocks->lanes + c->first) * bytes);

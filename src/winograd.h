@@ -21,8 +21,13 @@ typedef struct uc_winograd {
     size_t rows_bytes; /* that a block may make for one phase */
     size_t part;       /* sums of about this many products are added up apart */
     bool one_depth;    /* a block must not go on from one depth to the next */
+    const size_t *reads; /* of all products: which combined inputs, from those of a pair of vectors */
     const void *weights, *bias;
 } uc_winograd;
+
+/* Products of all phases for one input and one output channel; and the reads of each. */
+size_t uc_winograd_products(const uc_winograd *winograd);
+void uc_winograd_find_reads(const uc_winograd *winograd, size_t *reads);
 
 /* Reals of the transformed weights; false where that overflows. */
 bool uc_winograd_weights(const uc_winograd *winograd, size_t *elems);
