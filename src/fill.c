@@ -97,8 +97,8 @@ static size_t spread_pitch(const uc_walk *w) {
                             : uc_round_up(w->products.count, w->plan->kernels->vector_lanes);
 }
 
-/* Adds products of some rows of inputs and all taps along the width to rows of outputs from `first`
- * on, each tap's where they belong. */
+/* Adds products of some rows of inputs and all taps along the width to as many rows of outputs, one
+ * phase's from row `first` on, each tap's where they belong. */
 static void spread_products(const uc_walk *w, const uc_rows *rows, size_t first, size_t count,
                             const char *products) {
     const uc_plan *plan = w->plan;
@@ -119,7 +119,7 @@ static void spread_products(const uc_walk *w, const uc_rows *rows, size_t first,
                     (char *)rows->reals +
                         (c * rows->lanes + e * rows->phase_step + first * rows->pitch + begin) *
                             bytes,
-                    rows->pitch,
+                    w->axis[1].stride * rows->pitch,
                     products +
                         ((tap * channels + c) * count * pitch + width.source + begin - low) * bytes,
                     pitch, count, end - begin, false);
@@ -182,30 +182,52 @@ static void multiply_rows(const uc_walk *w, uc_conv_run *run, size_t depth, size
 
 /* Fetches what some rows read of some channels of an input that no cache of one core holds: no
  * processor foresees so many pages. */
-static void fetch_inputs(const uc_walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h,
-                         size_t channel, size_t channels) {
+static void fetch_inputs(const uc_walk *w, const uc_taps *d, uc_span heights, size_t channel,
+                         size_t channels) {
     const uc_extent *in = &w->plan->chain.in;
-    const size_t bytes = w->plan->element_bytes, taps = uc_axis_phase_taps(&w->axis[1], h->phase),
-                 past = h->source + rows->rows,
-                 first = h->source + 1 > taps ? h->source + 1 - taps : 0,
-                 end = past < in->size[1] ? past : in->size[1];
-    if (!w->plan->borrows || !taps || first >= end ||
-        in->channels * uc_extent_positions(in) * bytes < UC_SPREAD_FAR_BYTES)
+    const size_t bytes = w->plan->element_bytes;
+    if (!w->plan->borrows || in->channels * uc_extent_positions(in) * bytes < UC_SPREAD_FAR_BYTES)
         return;
     for (size_t td = d->first; td < d->end; td++)
         for (size_t c = channel; c < channel + channels; c++)
-            for (size_t row = first; row < end; row++)
+            for (size_t row = heights.begin; row < heights.begin + heights.count; row++)
                 uc_fetch(uc_walk_input(w, c, d->source - td, row) +
                              (w->products.begin - w->inputs.begin) * bytes,
                          w->products.count * bytes);
 }
 
-/* The convolution to few channels: products of some input channels and one tap along depth and
- * height after the other. */
-static void fill_spread(const uc_walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h) {
+/* Adds what some input channels and one tap along the depth give to the rows of one phase along the
+ * height, every stride-th from row `first` on: one tap along the height after the other. */
+static void spread_phase(const uc_walk *w, const uc_rows *rows, size_t first, const uc_taps *h,
+                         const uc_taps *d, size_t tap_depth, size_t channel, uc_conv_run *run) {
+    const uc_plan *plan = w->plan;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    const size_t stride = w->axis[1].stride, in_rows = w->axis[1].in,
+                 count = (rows->rows - first - 1) / stride + 1;
+    for (size_t t = 0; t < uc_axis_phase_taps(&w->axis[1], h->phase); t++) {
+        /* Its row r reads input source + r - t. */
+        const size_t begin = t > h->source ? t - h->source : 0,
+                     past = in_rows + t > h->source ? in_rows + t - h->source : 0,
+                     end = past < count ? past : count;
+        if (begin >= end)
+            continue;
+        run->weights = (const char *)plan->weights +
+                       uc_spread_offset(conv, d->phase + tap_depth * w->axis[0].stride,
+                                        h->phase + t * stride, channel) *
+                           plan->kernels->real_bytes;
+        multiply_rows(w, run, d->source - tap_depth, h->source + begin - t, channel, end - begin);
+        spread_products(w, rows, first + begin * stride, end - begin, run->y);
+    }
+}
+
+/* The convolution to few channels, rows one after the other: products of some input channels for
+ * all of them, then of the next. */
+static void fill_spread(const uc_walk *w, const uc_rows *rows, size_t depth, size_t height) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
-    const size_t bytes = plan->kernels->real_bytes, in_rows = w->axis[1].in;
+    const uc_taps d = uc_axis_taps(&w->axis[0], depth);
+    const uc_span heights = uc_axis_sources(&w->axis[1], (uc_span){height, rows->rows});
+    const size_t bytes = plan->kernels->real_bytes, stride = w->axis[1].stride;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     uc_conv_run run = {.x_depth = pass->depth_step,
                        .x_row = pass->row_step,
@@ -233,33 +255,23 @@ static void fill_spread(const uc_walk *w, const uc_rows *rows, const uc_taps *d,
     for (size_t c = 0; c < conv->in.channels; c += run.in_channels) {
         const size_t left = conv->in.channels - c;
         run.in_channels = left < UC_SPREAD_CHANNELS ? left : UC_SPREAD_CHANNELS;
-        fetch_inputs(w, rows, d, h, c, run.in_channels);
-        for (size_t td = d->first; td < d->end; td++)
-            for (size_t th = 0; th < uc_axis_phase_taps(&w->axis[1], h->phase); th++) {
-                /* Row r reads input source + r - th. */
-                const size_t first = th > h->source ? th - h->source : 0,
-                             past = in_rows + th > h->source ? in_rows + th - h->source : 0,
-                             end = past < rows->rows ? past : rows->rows;
-                if (first >= end)
-                    continue;
-                run.weights = (const char *)plan->weights +
-                              uc_spread_offset(conv, d->phase + td * w->axis[0].stride,
-                                               h->phase + th * w->axis[1].stride, c) *
-                                  bytes;
-                multiply_rows(w, &run, d->source - td, h->source + first - th, c, end - first);
-                spread_products(w, rows, first, end - first, run.y);
+        fetch_inputs(w, &d, heights, c, run.in_channels);
+        for (size_t td = d.first; td < d.end; td++)
+            for (size_t r = 0; r < stride && r < rows->rows; r++) {
+                const uc_taps h = uc_axis_taps(&w->axis[1], height + r);
+                spread_phase(w, rows, r, &h, &d, td, c, &run);
             }
     }
 }
 
 void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows) {
     *rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
-    const uc_taps d = uc_axis_taps(&w->axis[0], depth);
-    uc_taps h = uc_axis_taps(&w->axis[1], height);
     if (w->plan->spreads) {
-        fill_spread(w, rows, &d, &h);
+        fill_spread(w, rows, depth, height);
         return;
     }
+    const uc_taps d = uc_axis_taps(&w->axis[0], depth);
+    uc_taps h = uc_axis_taps(&w->axis[1], height);
     if (w->pass->conv_rows > 1) {
         fill_run(w, rows, &d, &h, 0, 1);
         return;

@@ -36,8 +36,10 @@ static bool made_by_conv(const uc_chain *chain, size_t stages) {
     return uc_plan_made_by(chain, stages) == chain->conv_stage + 1;
 }
 
-size_t uc_plan_step(const uc_chain *chain, size_t stages) {
-    return made_by_conv(chain, stages) ? chain->stage[chain->conv_stage].conv.stride[1] : 1;
+size_t uc_plan_step(const uc_plan *plan, size_t stages) {
+    const uc_chain *chain = &plan->chain;
+    const bool phases = made_by_conv(chain, stages) && !plan->spreads;
+    return phases ? chain->stage[chain->conv_stage].conv.stride[1] : 1;
 }
 
 size_t uc_plan_window(const uc_chain *chain, size_t stages, size_t dimension) {
@@ -413,14 +415,16 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     if (plan->spreads && pass->stages > chain->conv_stage) {
         const uc_stage *conv = &chain->stage[chain->conv_stage];
         const uc_axis axis = uc_axis_of(conv, 2);
+        const size_t of_phase =
+            (pass->rows_made[chain->conv_stage + 1] - 1) / conv->conv.stride[1] + 1;
         const bool all = pass->segment == pass->extent.size[2];
         size_t elems =
             uc_round_up(all ? axis.in : inputs_of(&axis, pass->columns[chain->conv_stage + 1]),
                         plan->kernels->vector_lanes);
         pass->spread_at = pass->buffer_elems;
         fits = fits && uc_size_mul(&elems, uc_spread_products(conv)) &&
-               uc_size_mul(&elems, pass->rows_made[chain->conv_stage + 1]) &&
-               uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
+               uc_size_mul(&elems, of_phase) && uc_size_add(&pass->buffer_elems, elems) &&
+               uc_size_align(&pass->buffer_elems);
     }
     if (uc_plan_is_turned(plan)) { /* no element is larger than a real */
         const size_t in = chain->in.size[2], out = chain->out.size[2];
@@ -525,10 +529,10 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
     else if (stages > chain->conv_stage) {
         plan_slab(plan, pass);
         const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
-        pass->step = uc_plan_step(chain, stages);
+        pass->step = uc_plan_step(plan, stages);
         pass->rows = pass->conv_rows;
         if (plan->spreads && made_by_conv(chain, stages))
-            pass->rows = uc_spread_rows(plan->kernels, &chain->stage[chain->conv_stage]);
+            pass->rows = uc_spread_rows(plan->kernels, &chain->stage[chain->conv_stage]) * stride;
         if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
             pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
         if (pass->rows > UC_MAX_ROWS)

@@ -148,8 +148,8 @@ size_t uc_plan_made_by(const uc_chain *chain, size_t stages);
 size_t uc_plan_window(const uc_chain *chain, size_t stages, size_t dimension);
 
 /* How far apart the rows are that the stages [0, stages) make best in one run: those of a
- * convolution share a phase. */
-size_t uc_plan_step(const uc_chain *chain, size_t stages);
+ * convolution share a phase and its weights, unless it is spread: then all phases share inputs. */
+size_t uc_plan_step(const uc_plan *plan, size_t stages);
 
 /* The inputs of the convolution that a span of the pass needs along depth or height. Where a run
  * has several rows, heights go on past the input, as rows of zeros. */

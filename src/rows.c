@@ -64,7 +64,7 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
     const uc_plan *plan = w->plan;
     const uc_stage *stage = &plan->chain.stage[stages - 1];
     const size_t *window = stage->window;
-    const size_t step = uc_plan_step(&plan->chain, stages - 1);
+    const size_t step = uc_plan_step(plan, stages - 1);
     const size_t depth_step = step == 1 ? 1 : w->axis[0].stride;
     const bool borrow = stages == 1 && uc_plan_can_borrow(w->plan);
     uc_rows merged = count == w->pass->rows_made[stages]

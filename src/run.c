@@ -18,17 +18,10 @@ static uc_run_rows find_run(const uc_walk *w, size_t number) {
     const uc_pass *pass = w->pass;
     const uc_run_classes *c = &w->classes;
     const size_t depth = number / c->all, in_depth = number % c->all;
-    size_t class, first;
-    if (w->plan->spreads) { /* the classes in turn: they read the same inputs */
-        class = in_depth % pass->step;
-        first = in_depth / pass->step * pass->rows;
-    } else { /* one after the other: each has weights of its own */
-        const bool longer = in_depth < c->longer * c->runs_longer;
-        const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;
-        const size_t runs = longer ? c->runs_longer : c->runs;
-        class = index / runs + (longer ? 0 : c->longer);
-        first = index % runs * pass->rows;
-    }
+    const bool longer = in_depth < c->longer * c->runs_longer;
+    const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer,
+                 runs = longer ? c->runs_longer : c->runs,
+                 class = index / runs + (longer ? 0 : c->longer), first = index % runs * pass->rows;
     const size_t left = c->rows + (class < c->longer) - first;
     return (uc_run_rows){w->band[0].begin + depth, w->band[1].begin + class + first * pass->step,
                          left < pass->rows ? left : pass->rows};
@@ -113,7 +106,8 @@ static bool is_blank(const uc_walk *w, const uc_run_rows *run) {
                   h = uc_axis_taps(&w->axis[1], run->height);
     return pass->stages == w->plan->chain.stage_count &&
            pass->made[pass->stages] == w->plan->chain.conv_stage + 1 && w->segments == 1 &&
-           (!uc_axis_phase_taps(&w->axis[0], d.phase) || !uc_axis_phase_taps(&w->axis[1], h.phase));
+           (!uc_axis_phase_taps(&w->axis[0], d.phase) ||
+            (pass->step == w->axis[1].stride && !uc_axis_phase_taps(&w->axis[1], h.phase)));
 }
 
 void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Where the polynomials are evaluated. INFINITY takes the leading coefficient. Few points take sums,
- * differences and halves alone, so whole numbers stay exact. Five are spread evenly on the
+/* Where the polynomials are evaluated. INFINITY takes the leading coefficient. Few points take
+ * sums, differences and halves alone, so whole numbers stay exact. Five are spread evenly on the
  * projective line, or rounding errors would grow: 0, +-1, 2 and infinity have 2.5 times the
  * variance. */
 static const double points_of[][UC_TOOM_POINTS] = {
@@ -16,15 +16,16 @@ static const double points_of[][UC_TOOM_POINTS] = {
     [UC_POINTS_5] = {0, UC_POINT_A, -UC_POINT_A, UC_POINT_B, -UC_POINT_B},
 };
 
-/* The points for so many products. Those with 0 have one row that is an input as it is, which phases
- * of one tap read too: a row less, though rounding errors have 4 / 3 of the variance. */
+/* The points for so many products. Those with 0 have one row that is an input as it is, which
+ * phases of one tap read too: a row less, though rounding errors have 4 / 3 of the variance. */
 static uc_points kind_of(const uc_toom *toom, size_t count) {
     bool single = false;
     for (size_t e = 0; e < toom->stride; e++)
         single = single || toom->phase[e].taps == 1;
-    return count == 5 ? UC_POINTS_5 : count == 4 ? UC_POINTS_4
-           : single   ? UC_POINTS_3_WITH_0
-                      : UC_POINTS_3;
+    return count == 5   ? UC_POINTS_5
+           : count == 4 ? UC_POINTS_4
+           : single     ? UC_POINTS_3_WITH_0
+                        : UC_POINTS_3;
 }
 
 /* The row that is this sum, made if there is none yet: phases share rows. Returns its index. */

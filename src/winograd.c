@@ -383,11 +383,11 @@ void uc_winograd_find_reads(const uc_winograd *w, size_t *reads) {
     for (size_t d = 0; d < w->dim[0]->stride; d++)
         for (size_t h = 0; h < w->dim[1]->stride; h++)
             for (size_t e = 0; e < w->dim[2]->stride; e++)
-                reads = find_reads(w,
-                                   (const uc_toom_phase *[]){&w->dim[0]->phase[d],
-                                                             &w->dim[1]->phase[h],
-                                                             &w->dim[2]->phase[e]},
-                                   reads);
+                reads =
+                    find_reads(w,
+                               (const uc_toom_phase *[]){&w->dim[0]->phase[d], &w->dim[1]->phase[h],
+                                                         &w->dim[2]->phase[e]},
+                               reads);
 }
 
 /* ---- Filling ---- */
@@ -600,8 +600,8 @@ static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *row
     const uc_winograd *w = c->block->winograd;
     const size_t bytes = w->kernels->real_bytes;
     const size_t first = products_before(w, phase_d, phase_h);
-    const char *weights = (const char *)w->weights +
-                          first * w->conv->in.channels * w->conv->out.channels * bytes;
+    const char *weights =
+        (const char *)w->weights + first * w->conv->in.channels * w->conv->out.channels * bytes;
     size_t before = 0;
     for (size_t e = 0; e < w->dim[2]->stride; e++) {
         const uc_toom_phase *phase[UC_SPACE] = {&w->dim[0]->phase[phase_d],

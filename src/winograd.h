@@ -21,7 +21,8 @@ typedef struct uc_winograd {
     size_t rows_bytes; /* that a block may make for one phase */
     size_t part;       /* sums of about this many products are added up apart */
     bool one_depth;    /* a block must not go on from one depth to the next */
-    const size_t *reads; /* of all products: which combined inputs, from those of a pair of vectors */
+    const size_t
+        *reads; /* of all products: which combined inputs, from those of a pair of vectors */
     const void *weights, *bias;
 } uc_winograd;
 

@@ -352,6 +352,8 @@ static const struct {
      FAMILY_LARGE},
     {SPREAD, "f32 1x24x30x40, conv_transpose 2 kernel 1x7 stride 1x2 padding 0x3", FAMILY_INTEGER},
     {SPREAD, "f32 1x24x5x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
+    /* runs whose first row no tap reaches */
+    {SPREAD, "f32 1x24x12x16, conv_transpose 2 kernel 3x4 stride 8x1 padding 3x1", FAMILY_NORMAL},
     {COPIES(3), "f32 2x2x4x4x4, conv_transpose 3 kernel 4 stride 2 padding 1, gelu", FAMILY_NORMAL},
     {COPIES(2), "f64 2x3x5x6, conv_transpose 7 kernel 3 stride 2 padding 1 output_padding 1 bias",
      FAMILY_INTEGER},

@@ -169,7 +169,8 @@ PLANES(4, 3)
 #undef PLANE
 
 /* NULL where there is none. */
-static NAME(interpolation) * NAME(plane)(const uc_points kind[UC_SPACE], const size_t outputs[UC_SPACE]) {
+static NAME(interpolation) *
+    NAME(plane)(const uc_points kind[UC_SPACE], const size_t outputs[UC_SPACE]) {
 #define PLANES(height, heights)                                                                    \
     {                                                                                              \
         NAME(plane_##height##_##heights##_3_2), NAME(plane_##height##_##heights##_3_WITH_0_2),     \
