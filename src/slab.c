@@ -6,34 +6,51 @@
 
 #include "memory.h"
 
-void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index) {
+/* Whether the convolution's input is the chain's, as reals. */
+static bool borrows_rows(const uc_walk *w) {
+    return w->plan->chain.conv_stage == 0 && uc_plan_can_borrow(w->plan);
+}
+
+/* What a thread reads of a channel at a time, if it can: its rows lie one after the other, those of
+ * the next channel far away. With more rows than that some threads might have none. */
+#define SPLIT_BYTES ((size_t)512)
+#define SPLIT_ROWS 4
+
+size_t uc_slab_split_rows(const uc_walk *w) {
+    const uc_extent *in = &w->plan->chain.in;
+    const size_t rows = SPLIT_BYTES / w->plan->kernels->real_bytes / in->size[2];
+    return !borrows_rows(w) || !rows ? 1 : rows < SPLIT_ROWS ? rows : SPLIT_ROWS;
+}
+
+void uc_slab_split(const uc_walk *w, size_t depth_index, size_t first, size_t count) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const size_t bytes = plan->kernels->real_bytes;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     const size_t depth = (size_t)w->source[0].begin + depth_index,
-                 height = (size_t)w->source[1].begin + row_index;
-    const bool borrow = plan->chain.conv_stage == 0 && uc_plan_can_borrow(w->plan);
+                 height = (size_t)w->source[1].begin + first;
+    const bool borrow = borrows_rows(w);
     uc_rows made;
     if (borrow)
-        made = uc_rows_borrow(w, depth, height, 1, 1);
+        made = uc_rows_borrow(w, depth, height, 1, count);
     else
-        uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
+        uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, count, &made);
     const uc_toom *width = plan->transforms[0].dim[2];
+    char *to = uc_walk_slab(w) + (depth_index * pass->depth_step + first * pass->row_step) * bytes;
     for (size_t c = 0; c < conv->in.channels; c++) {
         const char *row = (const char *)made.reals + c * made.lanes * bytes;
         if (borrow && c + UC_ROWS_AHEAD < conv->in.channels)
-            uc_fetch(row + UC_ROWS_AHEAD * made.lanes * bytes, conv->in.size[2] * bytes);
-        plan->kernels->split(row, conv->in.size[2], width->first, width->outputs,
-                             uc_walk_slab(w) +
-                                 (depth_index * pass->depth_step + row_index * pass->row_step +
-                                  c * pass->channel_step) *
-                                     bytes,
-                             pass->blocks.plane_step);
+            uc_fetch(row + UC_ROWS_AHEAD * made.lanes * bytes, count * conv->in.size[2] * bytes);
+        for (size_t r = 0; r < count; r++)
+            plan->kernels->split(row + r * made.pitch * bytes, conv->in.size[2], width->first,
+                                 width->outputs,
+                                 to + (r * pass->row_step + c * pass->channel_step) * bytes,
+                                 pass->blocks.plane_step);
     }
-    const size_t row = depth_index * w->source[1].count + row_index;
-    plan->kernels->magnitudes(made.reals, made.lanes, conv->in.channels, conv->in.size[2],
-                              uc_walk_cells(w, row));
+    for (size_t r = 0; r < count; r++)
+        plan->kernels->magnitudes((const char *)made.reals + r * made.pitch * bytes, made.lanes,
+                                  conv->in.channels, conv->in.size[2],
+                                  uc_walk_cells(w, depth_index * w->source[1].count + first + r));
 }
 
 /* As much as a thread clears at a time. */
@@ -96,7 +113,7 @@ static void pack_copies(const uc_walk *w, const char *row, size_t step, char *to
 static void pack_narrow(const uc_walk *w, size_t depth, size_t height, char *to) {
     const uc_plan *plan = w->plan;
     const size_t bytes = plan->kernels->real_bytes;
-    if (plan->chain.conv_stage == 0 && uc_plan_can_borrow(plan)) {
+    if (borrows_rows(w)) {
         pack_copies(w, uc_walk_input(w, 0, depth, height),
                     uc_extent_positions(&plan->chain.in) * bytes, to);
         return;

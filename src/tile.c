@@ -62,6 +62,18 @@ typedef struct band_work {
     size_t runs_before;
 } band_work;
 
+/* The rows of the slab, some of a depth at a time. */
+static void split_band(const band_work *work, const uc_walk *w, uc_member *member) {
+    const size_t rows = uc_slab_split_rows(w), groups = uc_parts(work->rows, rows);
+    for (size_t i; uc_team_take(member, work->depths * groups + 1, &i);) {
+        const uc_span some = uc_part(work->rows, rows, i % groups);
+        if (i == work->depths * groups)
+            uc_slab_rest(w, work->depths, work->rows);
+        else
+            uc_slab_split(w, i / groups, some.begin, some.count);
+    }
+}
+
 static void pack_band(const band_work *work, uc_walk *w, uc_member *member) {
     const size_t pieces = uc_parts(w->inputs.count, w->pass->piece),
                  tasks = work->depths * work->rows * pieces;
@@ -79,10 +91,7 @@ static void pack_band(const band_work *work, uc_walk *w, uc_member *member) {
             w->piece = uc_part(w->inputs.count, w->pass->piece, i % pieces);
             w->piece.begin += w->inputs.begin;
         }
-        if (w->plan->winograd)
-            uc_slab_split(w, row / work->rows, row % work->rows);
-        else
-            uc_slab_pack(w, row / work->rows, row % work->rows);
+        uc_slab_pack(w, row / work->rows, row % work->rows);
     }
 }
 
@@ -93,7 +102,9 @@ static void work_on_band(uc_member *member, void *context) {
     const uc_plan *plan = w.plan;
     const uc_pass *pass = w.pass;
     w.buffer = w.workspace + member->thread * plan->buffer_bytes;
-    if (work->packs)
+    if (work->packs && plan->winograd)
+        split_band(work, &w, member);
+    else if (work->packs)
         pack_band(work, &w, member);
     for (size_t p = 0; p < plan->panels.count; p += pass->block_panels) {
         enter_block(&w, p);

@@ -168,8 +168,9 @@ void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, u
 
 /* ---- slab.c ---- */
 
-/* One row of the slab in planes, and how large its values are. */
-void uc_slab_split(const uc_walk *w, size_t depth_index, size_t row_index);
+/* Some rows of the slab in planes, and how large their values are; how many are best. */
+void uc_slab_split(const uc_walk *w, size_t depth_index, size_t first, size_t count);
+size_t uc_slab_split_rows(const uc_walk *w);
 
 /* A slab in copies is cleared first, in so many parts; part i of it. */
 size_t uc_slab_clears(const uc_walk *w);
