@@ -340,11 +340,14 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
             products += (double)pair_products(w, d, h);
             for (size_t e = 0; e < dim[2]->stride; e++) {
                 const uc_toom_phase *width = &dim[2]->phase[e];
-                /* What is combined along width, then height, then depth. */
-                made +=
-                    (double)(depth->points * height->points * (width->points + dim[2]->outputs)) +
-                    (double)(depth->points * dim[2]->outputs * (height->points + dim[1]->outputs)) +
-                    (double)(dim[2]->outputs * dim[1]->outputs * (depth->points + dim[0]->outputs));
+                /* What is combined along width, then height, or along both at once; then depth. */
+                const size_t plane = height->points * width->points,
+                             outputs = dim[1]->outputs * dim[2]->outputs,
+                             between = uc_points_fit(height->kind) && uc_points_fit(width->kind)
+                                           ? 0
+                                           : 2 * height->points * dim[2]->outputs;
+                made += (double)(depth->points * (plane + between + outputs)) +
+                        (double)(outputs * (depth->points + dim[0]->outputs));
             }
         }
     /* Fewer than 4 channels by 2 vectors are too few accumulators. */

@@ -132,6 +132,11 @@ static inline size_t uc_point_count(uc_points points, size_t outputs) {
                                      : 4;
 }
 
+/* Whether what lies between two dimensions of such points fits the registers. */
+static inline bool uc_points_fit(uc_points points) {
+    return points != UC_POINTS_PLAIN && points <= UC_POINTS_4;
+}
+
 /* For each o of count and each lane i
  *     out[j][k][o][i] = bias[o] + sum over p and q of
  *         (point p to the power of j) * (point q to the power of k) * in[p][q][o][i]

@@ -181,7 +181,7 @@ static NAME(interpolation) *
 #undef PLANES
     size_t at[2];
     for (size_t i = 0; i < 2; i++) {
-        if (kind[1 + i] == UC_POINTS_PLAIN || kind[1 + i] > UC_POINTS_4)
+        if (!uc_points_fit(kind[1 + i]))
             return NULL;
         at[i] = kind[1 + i] - UC_POINTS_3 + (outputs[1 + i] == 3);
     }
