@@ -57,8 +57,16 @@ fi
 
 echo "setup: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
+# Somebody else's apt-get may hold the lists for a while; only the packages' lock can be waited for.
+update() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        apt-get -qq update && return
+        sleep 5
+    done
+    return 1
+}
 # shellcheck disable=SC2086 # one word per package
-if ! { apt-get -qq update &&
+if ! { update &&
     apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $missing; } </dev/null
 then
     echo "setup: could not install them; going on without." >&2

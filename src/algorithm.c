@@ -30,7 +30,7 @@
 /* With fewer input channels, products are too short to be worth transforms. */
 #define LEAST_CHANNELS 8
 
-/* Where rows are kept, those of blocks take longer to be measured. */
+/* Where rows are kept or laid down, those of blocks take longer to be measured. */
 #define KEPT_COST 1.2
 
 /* What the transformed weights may take. */
@@ -88,19 +88,19 @@ static size_t rows_bytes(const uc_chain *chain) {
     return (size_t)(pool ? 1024 : 700) << 10;
 }
 
-/* Whether something behind the convolution needs all of space: its rows are made a few channels at
- * a time, and inputs would be combined again for each few. */
-static bool needs_everything(const uc_chain *chain) {
-    bool any = false;
+/* The first stage behind the convolution that needs all of space, or 0. */
+static size_t everything_stage(const uc_chain *chain) {
     for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
-        any = any || uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING;
-    return any;
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING)
+            return s;
+    return 0;
 }
 
-/* Whether rows that it needs can be kept in all channels at once. */
-static bool keeps_all(const uc_plan *plan) {
-    const uc_extent *out = &plan->chain.stage[plan->chain.conv_stage].out;
-    return out->channels * uc_extent_positions(out) <= UC_KEPT_BYTES / plan->kernels->real_bytes;
+/* Whether its rows could only be made a few channels at a time, and inputs would be combined again
+ * for each few. */
+static bool needs_few_channels(const uc_plan *plan) {
+    const size_t stage = everything_stage(&plan->chain);
+    return stage && !uc_plan_keeps_all(plan) && !uc_plan_can_lay(plan, stage);
 }
 
 /* All but the dimensions. */
@@ -109,7 +109,7 @@ static uc_winograd winograd_of(const search *s) {
     return (uc_winograd){.kernels = s->plan->kernels,
                          .conv = s->conv,
                          .rows_bytes = rows_bytes(chain),
-                         .one_depth = needs_everything(chain)};
+                         .one_depth = everything_stage(chain) != 0};
 }
 
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */
@@ -276,7 +276,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         plan->why_direct = "there is little to compute";
     else if (automatic && plan->chain.stage[plan->chain.conv_stage].in.channels < LEAST_CHANNELS)
         plan->why_direct = "there are few input channels";
-    else if (automatic && needs_everything(&plan->chain) && !keeps_all(plan))
+    else if (automatic && needs_few_channels(plan))
         plan->why_direct = "inputs would be combined again for every few channels";
     if (!plan->why_direct) {
         search *s = uc_alloc(sizeof *s);
@@ -290,7 +290,7 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
             const double direct =
                 uc_direct_cost(plan->kernels, s->conv, uc_chain_item_flops(&plan->chain), s->space);
             plan->direct_by_winograd = direct / cost;
-            const double kept = needs_everything(&plan->chain) ? KEPT_COST : 1;
+            const double kept = everything_stage(&plan->chain) ? KEPT_COST : 1;
             if (automatic && cost * kept > direct)
                 plan->why_direct = "it would not be quicker";
         }

@@ -153,6 +153,31 @@ static uc_rows fill_set(const uc_walk *w, const uc_block *block, const set_at *a
     return rows;
 }
 
+/* Makes the sets [first, end), whole phases of them, measures and lays them down: all of a phase at
+ * once. */
+static void lay_sets(const uc_walk *w, const uc_block *block, size_t first, size_t end) {
+    const uc_plan *plan = w->plan;
+    const size_t outputs = plan->outputs[0] * plan->outputs[1], conv = plan->chain.conv_stage + 1;
+    for (size_t set = first; set < end; set += outputs) {
+        const set_at phase = find_set(w, set);
+        uc_sets sets = {.rows = fill_set(w, block, &phase, set, NULL), .count = outputs};
+        sets.step = sets.rows.channels * sets.rows.lanes;
+        for (size_t i = 0; i < outputs; i++) {
+            const set_at at = find_set(w, set + i);
+            size_t next;
+            const uc_run_rows run =
+                find_rows(w, block, set_offset(w, &at, 0), set_offset(w, &at, 1), 0, &next);
+            sets.to[i] = uc_run_place(w, &run);
+            sets.there[i] = run.count;
+            uc_rows rows = sets.rows;
+            rows.reals = (char *)rows.reals + i * sets.step * plan->kernels->real_bytes;
+            if (run.count)
+                uc_rows_finish(w, conv, uc_run_last_stages(w->pass), &rows, NULL, NULL);
+        }
+        uc_run_lay(w, &sets, uc_walk_measures(w, set_number(w, block, set) / outputs));
+    }
+}
+
 size_t uc_block_shares(const uc_walk *w) {
     const uc_chain *chain = &w->plan->chain;
     const bool pool = w->pass->made[w->pass->stages] != chain->conv_stage + 1;
@@ -172,6 +197,10 @@ void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares)
     const size_t sets =
         w->plan->outputs[0] * w->plan->outputs[1] * w->axis[0].stride * w->axis[1].stride;
     const size_t made = w->pass->made[pass->stages], conv = chain->conv_stage + 1;
+    if (pass->lays) {
+        lay_sets(w, &block, sets / shares * share, sets / shares * (share + 1));
+        return;
+    }
     if (made == conv) {
         for (size_t set = sets / shares * share; set < sets / shares * (share + 1); set++) {
             const set_at at = find_set(w, set);

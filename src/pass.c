@@ -479,6 +479,37 @@ static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
     return NULL;
 }
 
+/* Where elements are no reals, what laid rows may take. */
+#define LAID_BYTES ((size_t)64 << 20)
+
+/* The bounds of the clamp before a stage, or NULL: behind one no largest value need be looked for,
+ * if none is much smaller. */
+static const double *bounds_of(const uc_chain *chain, size_t stage) {
+    const uc_stage *before = &chain->stage[stage - 1];
+    return before->op == UC_OP_clamp && before->number[1] - before->number[0] <= BOUNDED_RANGE
+               ? before->number
+               : NULL;
+}
+
+bool uc_plan_keeps_all(const uc_plan *plan) {
+    const uc_extent *out = &plan->chain.stage[plan->chain.conv_stage].out;
+    return out->channels * uc_extent_positions(out) <= UC_KEPT_BYTES / plan->kernels->real_bytes;
+}
+
+/* They can be if their factor is all that will be missing, the same one for all of a channel. */
+bool uc_plan_can_lay(const uc_plan *plan, size_t stage) {
+    const uc_chain *chain = &plan->chain;
+    if (stage <= chain->conv_stage || uc_plan_is_turned(plan) || !made_by_conv(chain, stage) ||
+        !bounds_of(chain, stage))
+        return false;
+    for (size_t s = stage + 1; s < chain->stage_count; s++)
+        if (!plan->idle[s])
+            return false;
+    const uc_extent *extent = &chain->stage[stage].in;
+    return uc_plan_can_borrow(plan) ||
+           extent->channels * uc_extent_positions(extent) <= LAID_BYTES / plan->kernels->real_bytes;
+}
+
 static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const size_t panel = plan->kernels->panel, bytes = plan->kernels->real_bytes;
@@ -494,21 +525,25 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
         pass->rows = fit > UC_MAX_ROWS ? UC_MAX_ROWS : fit ? fit : 1;
         count_runs(pass);
     }
+    const bool can_lay = uc_plan_can_lay(plan, pass->stages);
     pass->why_not_kept = why_not_keep(plan, pass);
+    if (!pass->why_not_kept && plan->winograd && !uc_plan_keeps_all(plan) && can_lay)
+        pass->why_not_kept = "inputs would be combined again for every few channels";
     pass->keeps = !pass->why_not_kept;
+    if (pass->keeps || can_lay)
+        pass->bounds = bounds_of(chain, pass->stages);
     if (!pass->keeps) {
+        pass->lays = can_lay;
         pass->rows = rows_before;
         count_runs(pass);
+        if (pass->lays && plan->winograd) /* those of a phase are measured together */
+            pass->runs /= plan->outputs[0] * plan->outputs[1];
         return;
     }
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
     const size_t fit = UC_KEPT_BYTES / bytes / (panel * rows.lanes * pass->runs);
     pass->block_panels = fit < panels ? fit : panels;
     pass->kept_elems = pass->block_panels * panel * rows.lanes;
-    /* Behind a clamp no largest value need be looked for, if none is much smaller. */
-    const uc_stage *before = &chain->stage[pass->stages - 1];
-    if (before->op == UC_OP_clamp && before->number[1] - before->number[0] <= BOUNDED_RANGE)
-        pass->bounds = before->number;
 }
 
 uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {

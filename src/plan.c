@@ -90,7 +90,8 @@ static uc_status plan_passes(uc_plan *plan) {
         const uc_status status = uc_plan_pass(plan, s, &plan->pass[plan->pass_count]);
         if (status != UC_OK)
             return status;
-        if (plan->pass[plan->pass_count++].keeps)
+        const uc_pass *pass = &plan->pass[plan->pass_count++];
+        if (pass->keeps || pass->lays)
             break;
     }
     return UC_OK;
@@ -105,8 +106,8 @@ static bool take(size_t *total, size_t *offset, size_t count, size_t bytes) {
 static uc_status plan_workspace(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
     const size_t bytes = plan->kernels->real_bytes;
-    size_t buffer = 0, slab = 0, slab_rows = 0, kept = 0, largest_measures = 0, buffers = 0,
-           total = 0, pairs = 0;
+    size_t buffer = 0, slab = 0, slab_rows = 0, kept = 0, laid = 0, largest_measures = 0,
+           buffers = 0, total = 0, pairs = 0;
     bool fits = true;
     for (size_t p = 0; p < plan->pass_count; p++) {
         const uc_pass *pass = &plan->pass[p];
@@ -118,6 +119,8 @@ static uc_status plan_workspace(uc_plan *plan) {
         if (pass->stages == chain->stage_count)
             break;
         kept = pass->kept_elems * pass->runs;
+        if (pass->lays && !uc_plan_can_borrow(plan))
+            laid = pass->extent.channels * uc_extent_positions(&pass->extent);
         size_t measures = pass->runs;
         fits = fits && uc_size_mul(&measures, pass->extent.channels);
         largest_measures = measures > largest_measures ? measures : largest_measures;
@@ -130,7 +133,8 @@ static uc_status plan_workspace(uc_plan *plan) {
            take(&total, &buffers, plan->threads, plan->buffer_bytes) &&
            take(&total, &plan->slab_offset, slab, bytes) &&
            take(&total, &plan->cells_offset, plan->winograd ? slab_rows * cells : 0, bytes) &&
-           take(&total, &plan->kept_offset, kept, bytes) && uc_size_mul(&pairs, plan->amx.parts) &&
+           take(&total, &plan->kept_offset, kept, bytes) &&
+           take(&total, &plan->laid_offset, laid, bytes) && uc_size_mul(&pairs, plan->amx.parts) &&
            take(&total, &plan->pairs_offset, pairs, sizeof(uc_pair)) &&
            take(&total, &plan->spoilt_offset, pairs ? slab_rows : 0, sizeof(bool));
     for (size_t s = 0; s < chain->stage_count; s++)
@@ -186,6 +190,10 @@ static void plan_shortcuts(uc_plan *plan) {
         const uc_stage *stage = &chain->stage[s];
         if (stage->op == UC_OP_mul && !*stage->operand && stage->number[0] == 1)
             plan->idle[s] = true;
+        /* A softmax scales its rows anyway. */
+        if (s && stage->op == UC_OP_mul && *stage->operand &&
+            chain->stage[s - 1].op == UC_OP_softmax_space)
+            plan->idle[s] = true;
     }
     const uc_shape out = uc_chain_output(chain);
     plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) >= STREAM_BYTES;
@@ -222,12 +230,8 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
             plan->per_channel[s] = memory + offset[s];
             kernels->load(chain->dtype, operands[chain->stage[s].first_operand],
                           plan->per_channel[s], chain->stage[s].out.channels);
-            /* A softmax scales its rows anyway. */
-            if (s && chain->stage[s].op == UC_OP_mul &&
-                chain->stage[s - 1].op == UC_OP_softmax_space) {
+            if (plan->idle[s]) /* the softmax before it takes them */
                 plan->per_channel[s - 1] = plan->per_channel[s];
-                plan->idle[s] = true;
-            }
         }
     for (size_t s = 0; s < chain->stage_count; s++)
         if (uc_curve_elems(plan, s))

@@ -58,8 +58,11 @@ typedef struct uc_pass {
      * instead of leaving it to the next pass to compute them again. */
     bool keeps;
     const char *why_not_kept; /* if it could have */
-    size_t block_panels;      /* of the convolution's output at a time: all where nothing is kept */
-    size_t kept_elems;        /* of one run of a block */
+    /* Or it lays all rows of an item down as they are when measured, in the output or, where
+     * elements are no reals, in the workspace; and multiplies them at the end. */
+    bool lays;
+    size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
+    size_t kept_elems;   /* of one run of a block */
     /* Of the clamp before the op it measures for, which is then done as they are measured; or NULL.
      */
     const double *bounds;
@@ -109,10 +112,11 @@ struct uc_plan {
     size_t pass_count;
     uc_pass *pass;
 
-    /* The workspace: a buffer per thread, the slab, kept rows, a summary for every channel of every
-     * EVERYTHING stage and item, and one for every channel of every run of a measuring pass. */
+    /* The workspace: a buffer per thread, the slab, kept rows or laid ones, a summary for every
+     * channel of every EVERYTHING stage and item, and one for every channel of every run of a
+     * measuring pass. */
     size_t buffer_bytes;
-    size_t slab_offset, cells_offset, kept_offset;
+    size_t slab_offset, cells_offset, kept_offset, laid_offset;
     size_t pairs_offset, spoilt_offset; /* AMX: a second slab, and which of its rows are no use */
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;
@@ -150,6 +154,11 @@ size_t uc_plan_window(const uc_chain *chain, size_t stages, size_t dimension);
 /* How far apart the rows are that the stages [0, stages) make best in one run: those of a
  * convolution share a phase and its weights, unless it is spread: then all phases share inputs. */
 size_t uc_plan_step(const uc_plan *plan, size_t stages);
+
+/* Whether all rows of an item that the convolution makes can be kept at once; and whether they can
+ * be laid down for the op of a stage that needs everything. */
+bool uc_plan_keeps_all(const uc_plan *plan);
+bool uc_plan_can_lay(const uc_plan *plan, size_t stage);
 
 /* The inputs of the convolution that a span of the pass needs along depth or height. Where a run
  * has several rows, heights go on past the input, as rows of zeros. */

@@ -34,7 +34,9 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
         fprintf(file, "stored\n");
     else
         fprintf(file, "measured for %s, %s\n", uc_ops[chain->stage[pass->stages].op].name,
-                pass->keeps ? "kept and stored" : "computed again by the next");
+                pass->keeps  ? "kept and stored"
+                : pass->lays ? "laid down and multiplied"
+                             : "computed again by the next");
     if (pass->stages > chain->conv_stage) {
         const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
         const size_t channels =

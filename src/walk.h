@@ -134,6 +134,15 @@ static inline char *uc_walk_kept(const uc_walk *w, size_t number) {
            number * w->pass->kept_elems * w->plan->kernels->real_bytes;
 }
 
+/* Where the item's rows are laid down, in the output's order. */
+static inline char *uc_walk_laid(const uc_walk *w) {
+    const uc_plan *plan = w->plan;
+    const uc_extent *out = &plan->chain.out;
+    return uc_plan_can_borrow(plan)
+               ? (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, 0, 0, 0)
+               : w->workspace + plan->laid_offset;
+}
+
 /* ---- rows.c ---- */
 
 /* Rows of the input where they are, for reading: the reals are the elements. */
@@ -209,6 +218,14 @@ void uc_run_store_kept(const uc_walk *w, const uc_run_rows *run, uc_rows *rows,
 
 /* Measures rows for the op that needs everything. */
 void uc_run_measure(const uc_walk *w, const uc_rows *rows, uc_summary *measures);
+
+/* Where the first row of a run is laid down. Measures sets of rows and lays them down. */
+char *uc_run_place(const uc_walk *w, const uc_run_rows *run);
+void uc_run_lay(const uc_walk *w, uc_sets *sets, uc_summary *measures);
+
+/* How many pieces a channel's laid rows are stored in; and stores one, multiplied. */
+size_t uc_run_laid_pieces(const uc_walk *w);
+void uc_run_store_laid(const uc_walk *w, size_t channel, size_t piece);
 
 /* The stages of a pass that rows go through before they are stored or measured. */
 size_t uc_run_last_stages(const uc_pass *pass);

@@ -116,6 +116,8 @@ static const char *const chains[] = {
     "f64 1x3x2x2, maxpool 1x2, conv_transpose 2 kernel 3",
     "f32 1x1x1x1, conv_transpose 1 kernel 2x1000 stride 1x1152921504606846976, avgpool 2x1",
     "f16 1x40x60x1, conv_transpose 24 kernel 4 stride 2 padding 1",
+    "f32 1x16x65x48, conv_transpose 180 kernel 4 stride 2 padding 1, clamp 0 1, softmax_space",
+    "f16 1x1x400x401, conv_transpose 1 kernel 2 stride 2, clamp 0 2, softmax_space, mul scale",
 };
 
 int main(int argc, char **argv) {

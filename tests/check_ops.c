@@ -732,6 +732,80 @@ static void check_bounded(const uc_kernels *kernels, struct rng *rng, uc_op op,
     free(others);
 }
 
+/* Sets of rows that are laid down as they are measured: each number is what measure() leaves, in
+ * its place, and sums are those of all sets. Some sets, or their last rows, are not there. */
+static void check_laid(const uc_kernels *kernels, struct rng *rng, uc_op op, enum values values) {
+    static const double bounds[][2] = {{0, 1}, {-2.25, -1.5}, {-1.5, 2}};
+    static const size_t phases[] = {1, 2, 3, 4, 6};
+    const uint64_t seed = rng->state;
+    const double *range = bounds[rng_below(rng, sizeof bounds / sizeof *bounds)];
+    const size_t phase_count = phases[rng_below(rng, sizeof phases / sizeof *phases)],
+                 whole = phase_count * kernels->vector_lanes * (1 + rng_below(rng, 12)),
+                 columns = rng_below(rng, 2) ? whole : table_lanes(kernels, rng),
+                 count = 1 + rng_below(rng, UC_SETS), bytes = kernels->real_bytes;
+    const uc_rows shape = draw_shape(kernels, rng, phase_count, columns);
+    const size_t channels = shape.channels, step = shape.channels * shape.lanes,
+                 row_step = columns + rng_below(rng, 2) * kernels->vector_lanes,
+                 channel_step = table_round_up(kernels, count * shape.rows * row_step);
+    /* One set after the other: as if they were more channels. */
+    uc_rows all = shape;
+    all.channels *= count;
+    struct test_rows sets = rows_new(kernels, rng, all, values, 100),
+                     apart = rows_new(kernels, rng, all, values, 100);
+    memcpy(apart.reals.data, sets.reals.data, sets.reals.bytes);
+    struct buffer to = reals_new(kernels, channels * channel_step, random_guard(rng));
+    uc_summary *measured = check_alloc(all.channels * sizeof *measured),
+               *got = check_alloc(channels * sizeof *got);
+    memset(to.data, 0xEE, to.bytes);
+    uc_sets given = {.rows = sets.rows,
+                     .count = count,
+                     .step = step,
+                     .channel_step = channel_step,
+                     .row_step = row_step,
+                     .stream = rng_below(rng, 2)};
+    given.rows.channels = channels;
+    for (size_t i = 0; i < count; i++) {
+        given.there[i] = rng_below(rng, 4) ? shape.rows : rng_below(rng, shape.rows + 1);
+        given.to[i] = (char *)to.data + i * shape.rows * row_step * bytes;
+        uc_rows there = apart.rows;
+        there.reals = (char *)apart.rows.reals + i * step * bytes;
+        there.channels = channels;
+        there.rows = given.there[i];
+        if (there.rows)
+            kernels->measure[op](&there, range, measured + i * channels);
+    }
+    kernels->lay[op](&given, range, got);
+
+    size_t wrong = 0;
+    for (size_t c = 0; c < channels; c++) {
+        long double sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum += given.there[i] ? measured[i * channels + c].sum : 0;
+            for (size_t r = 0; r < shape.rows; r++)
+                for (size_t k = 0; k < row_step; k++) {
+                    const size_t at = c * channel_step + (i * shape.rows + r) * row_step + k;
+                    const char *here = (const char *)to.data + at * bytes;
+                    const bool written = r < given.there[i] && k < columns;
+                    wrong += written ? !about(kernels,
+                                              real_get(kernels, apart.reals.data,
+                                                       lane_of(&all, i * channels + c, r, k)),
+                                              real_get(kernels, to.data, at), 2)
+                                     : memcmp(here, "\xEE\xEE\xEE\xEE", 4) != 0;
+                }
+        }
+        wrong += got[c].largest != range[1] || !about(kernels, sum, got[c].sum, 64);
+    }
+    CHECK(wrong == 0 && buffer_intact(&to),
+          "%s: lay %s: %zu wrong (%zu sets of %zu rows of %zu, %zu phases, state %llu)",
+          kernels->name, uc_ops[op].name, wrong, count, shape.rows, columns, phase_count,
+          (unsigned long long)seed);
+    rows_free(&sets);
+    rows_free(&apart);
+    buffer_free(&to);
+    free(measured);
+    free(got);
+}
+
 static void check_table(const uc_kernels *kernels) {
     struct rng rng = {4};
     for (int i = 0; i < UC_OP_COUNT; i++) {
@@ -740,7 +814,8 @@ static void check_table(const uc_kernels *kernels) {
         const bool finishes = needs != UC_NEEDS_TAPS && needs != UC_NEEDS_WINDOW;
         CHECK(!kernels->finish[op] == !finishes && !kernels->merge[op] == !twins[op].window &&
                   !kernels->fold[op] == !twins[op].window &&
-                  !kernels->measure[op] == !twins[op].everything,
+                  !kernels->measure[op] == !twins[op].everything &&
+                  !kernels->lay[op] == !twins[op].everything,
               "%s: %s lacks a function, or has one too many", kernels->name, uc_ops[op].name);
         for (size_t n = 0; n < cases; n++) {
             const enum values values = (enum values)(n % VALUES_COUNT);
@@ -755,6 +830,7 @@ static void check_table(const uc_kernels *kernels) {
             if (twins[op].everything) {
                 check_everything(kernels, &rng, op, values);
                 check_bounded(kernels, &rng, op, values);
+                check_laid(kernels, &rng, op, values);
             }
         }
     }

@@ -311,10 +311,12 @@ static const struct {
 };
 
 /* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
- * output channels; and narrow rows that run on into each other. */
+ * output channels; narrow rows that run on into each other; and spaces that are too large to be
+ * kept. */
 #define TURNED "turned:"
 #define SPREAD "taps in the place of channels"
 #define COPIES(count) "slab:      " #count " copies"
+#define LAID "laid down and multiplied"
 static const struct {
     const char *says, *text;
     enum family family;
@@ -366,6 +368,13 @@ static const struct {
      FAMILY_NORMAL}, /* the first and the last inputs are not read, */
     {COPIES(7), "f32 1x2x2x2, conv_transpose 5 kernel 7 padding 3",
      FAMILY_NORMAL}, /* and the first tap reads none at all */
+    {LAID,
+     "f32 2x2x301x303, conv_transpose 3 kernel 3 stride 2 padding 1, clamp 0 1, softmax_space",
+     FAMILY_NORMAL},
+    {LAID,
+     "f16 1x2x290x307, conv_transpose 2 kernel 5x3 stride 2 padding 1 bias, clamp -1 1, "
+     "softmax_space, mul scale",
+     FAMILY_UNIFORM},
 };
 
 static void run_directed(void) {

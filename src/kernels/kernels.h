@@ -51,6 +51,19 @@ typedef struct uc_finish {
                                   * results are added, instead of being left in place */
 } uc_finish;
 
+/* Sets of rows that are measured and laid down at once: set i lies i * step reals after the first,
+ * and its first channel goes to to[i] as store() would put it, in reals. there: how many rows of
+ * each are there. */
+#define UC_SETS 9
+typedef struct uc_sets {
+    uc_rows rows; /* of the first */
+    size_t count, step;
+    void *to[UC_SETS];
+    size_t there[UC_SETS];
+    size_t channel_step, row_step;
+    bool stream;
+} uc_sets;
+
 /* Output channels are cut into panels of about the same size: `count` of them, of `size` channels
  * each or, the first ones, `larger` of them, of one more. */
 typedef struct uc_panels {
@@ -225,6 +238,9 @@ typedef struct uc_kernels {
      * rows what finish() can go on from. bounds: NULL, or the least and the largest value, to which
      * values are clamped first; the largest counts as if it were there. */
     void (*measure[UC_OP_COUNT])(const uc_rows *rows, const double *bounds, uc_summary *summaries);
+
+    /* The same with bounds, of all sets together; and what it leaves is laid down. */
+    void (*lay[UC_OP_COUNT])(const uc_sets *sets, const double *bounds, uc_summary *summaries);
 
     /* The same ops: what finish() would multiply the channels of measured rows by. */
     void (*scales[UC_OP_COUNT])(const uc_finish *finish, size_t channels, void *scales);

@@ -46,6 +46,11 @@
 #define MEASURE_CHANNEL(name) NULL
 #define MEASURE_WINDOW(name) NULL
 #define MEASURE_EVERYTHING(name) NAME(measure_##name)
+#define LAY_TAPS(name) NULL
+#define LAY_ELEMENT(name) NULL
+#define LAY_CHANNEL(name) NULL
+#define LAY_WINDOW(name) NULL
+#define LAY_EVERYTHING(name) NAME(lay_##name)
 #define SCALES_TAPS(name) NULL
 #define SCALES_ELEMENT(name) NULL
 #define SCALES_CHANNEL(name) NULL

@@ -137,9 +137,9 @@ INLINE vec NAME(exp)(vec x) {
     return (vec)((uvec)power + ((uvec)shifted << MANTISSA_BITS)) * EXP_DOWN;
 }
 
-/* The same for -1 <= x <= 0: one polynomial, in half the time. */
+/* e^(x - 1/2) for -1/2 <= x <= 1/2: one polynomial, in half the time. */
 INLINE vec NAME(exp_narrow)(vec x) {
-    return NAME(polynomial_by_halves)(x + (REAL)0.5, NAME(narrow_coefficients), NARROW_DEGREE);
+    return NAME(polynomial_by_halves)(x, NAME(narrow_coefficients), NARROW_DEGREE);
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */

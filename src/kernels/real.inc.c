@@ -12,6 +12,8 @@
 
 #include "store.inc.c"
 
+#include "space.inc.c"
+
 #include "table.inc.c"
 
 #undef REAL
@@ -30,6 +32,10 @@
 #undef ZIP_SECOND
 #undef EVEN_LANES
 #undef ODD_LANES
+#undef ZIP_LOW
+#undef ZIP_HIGH
+#undef FIRST_HALVES
+#undef SECOND_HALVES
 #undef vec
 #undef ivec
 #undef uvec

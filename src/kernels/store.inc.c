@@ -10,13 +10,9 @@ typedef struct NAME(row) {
     size_t lanes, columns, room;
 } NAME(row);
 
-/* A vector of 1, 2, 3, 4, 6, 8 or 12 phases, times a number and zipped; `phases` is a constant
- * where this is expanded. */
-INLINE void NAME(zip_vector)(const size_t phases, const NAME(row) * row, size_t lane,
-                             NAME(place) place, size_t at) {
-    vec v[12];
-    UNROLL for (size_t e = 0; e < phases; e++) v[e] =
-        load_vector(row->from + e * row->phase_step + lane) * row->times;
+/* A vector of 1, 2, 3, 4, 6, 8 or 12 phases, zipped; `phases` is a constant where this is expanded.
+ */
+INLINE void NAME(put_zipped)(const size_t phases, NAME(place) place, size_t at, const vec v[12]) {
     if (phases == 1)
         NAME(put_vector)(place, at, v[0]);
     else if (phases == 2)
@@ -29,6 +25,15 @@ INLINE void NAME(zip_vector)(const size_t phases, const NAME(row) * row, size_t 
         NAME(put_zipped_6)(place, at, v);
     else
         NAME(put_zipped_twice)(phases / 2, place, at, v);
+}
+
+/* The same of a row, times its number. */
+INLINE void NAME(zip_vector)(const size_t phases, const NAME(row) * row, size_t lane,
+                             NAME(place) place, size_t at) {
+    vec v[12];
+    UNROLL for (size_t e = 0; e < phases; e++) v[e] =
+        load_vector(row->from + e * row->phase_step + lane) * row->times;
+    NAME(put_zipped)(phases, place, at, v);
 }
 
 INLINE void NAME(put_one)(NAME(place) place, size_t at, REAL value) {
@@ -153,10 +158,8 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                         __builtin_prefetch(row.from + rows->lanes + e * rows->phase_step + i);
             NAME(zip)(&row, (NAME(place)){to, form, stream});
         }
-#if defined(__x86_64__)
     if (stream)
-        __asm__ volatile("sfence" ::: "memory"); /* streamed stores are not ordered otherwise */
-#endif
+        NAME(end_stream)();
 }
 
 #define STORE(name, form)                                                                          \

@@ -67,6 +67,12 @@ const uc_kernels TABLE = {
 #include "ops.def"
 #undef OP
         },
+    .lay =
+        {
+#define OP(name, needs, arguments) LAY_##needs(name),
+#include "ops.def"
+#undef OP
+        },
     .scales =
         {
 #define OP(name, needs, arguments) SCALES_##needs(name),

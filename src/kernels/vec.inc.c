@@ -111,6 +111,13 @@ INLINE void NAME(stream_vector)(REAL *to, vec v) {
 #endif
 }
 
+/* Streamed stores are not ordered otherwise. */
+INLINE void NAME(end_stream)(void) {
+#if defined(__x86_64__)
+    __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 /* The lanes of a and b in turn: of their first halves, and of their second ones; and the way back.
  */
 #if LANE_COUNT == 2
@@ -126,6 +133,10 @@ INLINE void NAME(stream_vector)(REAL *to, vec v) {
 #define ZIP_SECOND 2, 6, 3, 7
 #define EVEN_LANES 0, 2, 4, 6
 #define ODD_LANES 1, 3, 5, 7
+#define ZIP_LOW 0, 4, 2, 6 /* inside of either half of a vector of 32 bytes */
+#define ZIP_HIGH 1, 5, 3, 7
+#define FIRST_HALVES 0, 1, 4, 5
+#define SECOND_HALVES 2, 3, 6, 7
 #elif LANE_COUNT == 8
 #define EACH_LANE(index, first)                                                                    \
     index(first), index((first) + 1), index((first) + 2), index((first) + 3), index((first) + 4),  \
@@ -134,6 +145,10 @@ INLINE void NAME(stream_vector)(REAL *to, vec v) {
 #define ZIP_SECOND 4, 12, 5, 13, 6, 14, 7, 15
 #define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14
 #define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15
+#define ZIP_LOW 0, 8, 1, 9, 4, 12, 5, 13
+#define ZIP_HIGH 2, 10, 3, 11, 6, 14, 7, 15
+#define FIRST_HALVES 0, 1, 2, 3, 8, 9, 10, 11
+#define SECOND_HALVES 4, 5, 6, 7, 12, 13, 14, 15
 #elif LANE_COUNT == 16
 #define EACH_LANE(index, first)                                                                    \
     index(first), index((first) + 1), index((first) + 2), index((first) + 3), index((first) + 4),  \
@@ -212,12 +227,36 @@ INLINE void NAME(put_zipped_2)(NAME(place) place, size_t at, vec a, vec b) {
 }
 
 INLINE void NAME(put_zipped_4)(NAME(place) place, size_t at, const vec v[4]) {
+#if VECTOR_BYTES == 32
+    /* Inside of halves first, then those change places: a quarter fewer shuffles, or half. */
+#if LANE_COUNT == 8
+    const vec a = __builtin_shufflevector(v[0], v[2], ZIP_LOW),
+              b = __builtin_shufflevector(v[0], v[2], ZIP_HIGH),
+              c = __builtin_shufflevector(v[1], v[3], ZIP_LOW),
+              d = __builtin_shufflevector(v[1], v[3], ZIP_HIGH);
+    const vec zipped[4] = {
+        __builtin_shufflevector(a, c, ZIP_LOW), __builtin_shufflevector(a, c, ZIP_HIGH),
+        __builtin_shufflevector(b, d, ZIP_LOW), __builtin_shufflevector(b, d, ZIP_HIGH)};
+#else
+    const vec zipped[4] = {__builtin_shufflevector(v[0], v[1], ZIP_LOW),
+                           __builtin_shufflevector(v[2], v[3], ZIP_LOW),
+                           __builtin_shufflevector(v[0], v[1], ZIP_HIGH),
+                           __builtin_shufflevector(v[2], v[3], ZIP_HIGH)};
+#endif
+    /* Two cache lines in turn: 2 % of a whole operator quicker than one after the other. */
+    UNROLL for (size_t i = 0; i < 2; i++) {
+        const vec a = zipped[2 * i], b = zipped[2 * i + 1];
+        NAME(put_vector)(place, at + i * LANES, __builtin_shufflevector(a, b, FIRST_HALVES));
+        NAME(put_vector)(place, at + (2 + i) * LANES, __builtin_shufflevector(a, b, SECOND_HALVES));
+    }
+#else
     NAME(put_zipped_2)
     (place, at, __builtin_shufflevector(v[0], v[2], ZIP_FIRST),
      __builtin_shufflevector(v[1], v[3], ZIP_FIRST));
     NAME(put_zipped_2)
     (place, at + 2 * LANES, __builtin_shufflevector(v[0], v[2], ZIP_SECOND),
      __builtin_shufflevector(v[1], v[3], ZIP_SECOND));
+#endif
 }
 
 /* Of three vectors of pairs, pairs in turn: lane q of the result, first from a and b, then from

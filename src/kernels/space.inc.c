@@ -1,0 +1,330 @@
+/* The softmax over space: rows are measured, and what that leaves is multiplied.
+ * Included by kernels.inc.c; called by rows.c, run.c and block.c through the table. */
+
+/* The columns of one phase. */
+INLINE size_t NAME(phase_columns)(const uc_rows *rows, size_t phase) {
+    return phase < rows->columns ? (rows->columns - phase - 1) / rows->phases + 1 : 0;
+}
+
+INLINE double NAME(sum_of_lanes)(vec v) {
+    double each[LANES];
+    UNROLL for (size_t i = 0; i < LANES; i++) each[i] = v[i];
+    UNROLL for (size_t half = LANES / 2; half; half /= 2) UNROLL for (size_t i = 0; i < half; i++)
+        each[i] += each[i + half];
+    return each[0];
+}
+
+/* Rows with nothing between them are one long row. */
+INLINE uc_rows NAME(joined)(const uc_rows *rows) {
+    uc_rows joined = *rows;
+    if (rows->columns % rows->phases == 0 && rows->pitch == rows->columns / rows->phases &&
+        rows->phase_step == rows->rows * rows->pitch) {
+        joined.columns = rows->phases * rows->phase_step;
+        joined.rows = joined.phases = 1;
+    }
+    return joined;
+}
+
+/* The largest value of a channel. A NaN is not looked for: it makes the sum NaN. */
+INLINE REAL NAME(largest_of)(const uc_rows *rows, const REAL *channel) {
+    REAL each[LANES], largest = channel[0];
+    vec most = splat(largest);
+    for (size_t e = 0; e < rows->phases; e++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+            const size_t columns = NAME(phase_columns)(rows, e);
+            size_t i = 0;
+            for (; i + LANES <= columns; i += LANES)
+                most = greater(load_vector(row + i), most);
+            for (; i < columns; i++)
+                largest = row[i] > largest ? row[i] : largest;
+        }
+    store_vector(each, most);
+    for (size_t i = 0; i < LANES; i++)
+        largest = each[i] > largest ? each[i] : largest;
+    /* Rows of -inf alone are left out where others count: a NaN among them must not be. */
+    for (size_t e = 0; largest == -INFINITY && e < rows->phases; e++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            const REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+            for (size_t i = 0; i < NAME(phase_columns)(rows, e); i++)
+                largest = row[i] != row[i] ? row[i] : largest;
+        }
+    return largest;
+}
+
+/* A sum over space: of so many terms in reals, and of as many of those, then in double. */
+typedef struct NAME(long_sum) {
+    vec part, total;
+    double sum;
+    size_t terms;
+} NAME(long_sum);
+
+INLINE void NAME(add_term)(NAME(long_sum) * s, vec x) {
+    s->part += x;
+    if (++s->terms % SUM_TERMS)
+        return;
+    s->total += s->part;
+    s->part = (vec){0};
+    if (s->terms % (SUM_TERMS * SUM_TERMS))
+        return;
+    s->sum += NAME(sum_of_lanes)(s->total);
+    s->total = (vec){0};
+}
+
+/* What a channel's values lie between, if that is known: then they are clamped to it first. */
+typedef struct NAME(range) {
+    bool known, narrow; /* narrow: no wider than 1 */
+    REAL least, largest;
+} NAME(range);
+
+/* exp(value - largest). What is known of the range is a constant where this is expanded. */
+INLINE vec NAME(exponential)(vec x, const NAME(range) range) {
+    if (range.known)
+        x = lesser(splat(range.largest), greater(splat(range.least), x));
+    /* What this rounds is the same for all of them. */
+    return range.narrow ? NAME(exp_narrow)(x - (range.largest - (REAL)0.5))
+                        : NAME(exp)(x - range.largest);
+}
+
+/* Short rows that follow each other are taken as one, with what lies between them: which lanes of a
+ * phase count. Phases have as many columns as the first one, or one less. */
+#define MASK_LANES 512
+#define SHORT_ROW (4 * LANES)
+typedef struct NAME(masks) {
+    bool used;
+    size_t lanes; /* whole vectors */
+    INTEGER counts[2][MASK_LANES];
+} NAME(masks);
+
+INLINE void NAME(find_masks)(const uc_rows *rows, NAME(masks) * masks) {
+    const size_t columns = NAME(phase_columns)(rows, 0),
+                 lanes = (((rows->rows - 1) * rows->pitch + columns - 1) / LANES + 1) * LANES;
+    masks->used = rows->rows > 1 && columns < SHORT_ROW && lanes <= MASK_LANES;
+    masks->lanes = lanes;
+    if (!masks->used)
+        return;
+    for (size_t k = 0; k < 2; k++)
+        memset(masks->counts[k], 0, lanes * sizeof **masks->counts);
+    for (size_t r = 0; r < rows->rows; r++)
+        for (size_t i = 0; i < columns; i++) {
+            masks->counts[0][r * rows->pitch + i] = -1;
+            masks->counts[1][r * rows->pitch + i] = i + 1 < columns ? -1 : 0;
+        }
+}
+
+INLINE double NAME(masked_exponentials)(const uc_rows *rows, REAL *channel, const NAME(range) range,
+                                        const NAME(masks) * masks) {
+    const size_t columns = NAME(phase_columns)(rows, 0);
+    NAME(long_sum) sum = {.sum = 0};
+    for (size_t e = 0; e < rows->phases; e++) {
+        const INTEGER *counts = masks->counts[NAME(phase_columns)(rows, e) < columns];
+        REAL *at = channel + e * rows->phase_step;
+        for (size_t i = 0; i < masks->lanes; i += LANES) {
+            ivec mask;
+            memcpy(&mask, counts + i, sizeof mask);
+            const vec x = (vec)((ivec)NAME(exponential)(load_vector(at + i), range) & mask);
+            store_vector(at + i, x);
+            NAME(add_term)(&sum, x);
+        }
+    }
+    return sum.sum + NAME(sum_of_lanes)(sum.total + sum.part);
+}
+
+/* Turns a channel's values into exponentials and returns their sum. */
+INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, const NAME(range) range,
+                                 const NAME(masks) * masks) {
+    if (masks->used)
+        return NAME(masked_exponentials)(rows, channel, range, masks);
+    REAL mask[2 * LANES]; /* from lane n on: the last n lanes count */
+    store_vector(mask, (vec){0});
+    store_vector(mask + LANES, splat(1));
+    NAME(long_sum) sum = {.sum = 0};
+    for (size_t e = 0; e < rows->phases; e++)
+        for (size_t r = 0; r < rows->rows; r++) {
+            REAL *row = channel + e * rows->phase_step + r * rows->pitch;
+            const size_t columns = NAME(phase_columns)(rows, e);
+            size_t i = 0;
+            if (columns >= LANES) {
+                /* The last vector does some of those before it again, from what they were. */
+                REAL *end = row + columns - LANES;
+                const vec last = load_vector(end);
+                for (; i + LANES <= columns; i += LANES) {
+                    const vec x = NAME(exponential)(load_vector(row + i), range);
+                    store_vector(row + i, x);
+                    NAME(add_term)(&sum, x);
+                }
+                if (i < columns) {
+                    const vec x = NAME(exponential)(last, range);
+                    store_vector(end, x);
+                    NAME(add_term)(&sum, x * load_vector(mask + columns - i));
+                }
+                continue;
+            }
+            for (; i < columns; i++) {
+                const vec x = NAME(exponential)(splat(row[i]), range);
+                row[i] = x[0];
+                sum.sum += x[0];
+            }
+        }
+    return sum.sum + NAME(sum_of_lanes)(sum.total + sum.part);
+}
+
+static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bounds,
+                                        uc_summary *summaries) {
+    const uc_rows joined = NAME(joined)(rows);
+    NAME(masks) masks;
+    NAME(find_masks)(&joined, &masks);
+    for (size_t c = 0; c < rows->channels; c++) {
+        REAL *channel = (REAL *)rows->reals + c * rows->lanes;
+        const REAL least = bounds ? (REAL)bounds[0] : -INFINITY,
+                   largest = bounds ? (REAL)bounds[1] : NAME(largest_of)(&joined, channel);
+        const bool narrow = bounds && largest - least <= 1;
+        const double sum =
+            narrow ? NAME(exponentials)(&joined, channel, (NAME(range)){true, true, least, largest},
+                                        &masks)
+            : bounds ? NAME(exponentials)(&joined, channel,
+                                          (NAME(range)){true, false, least, largest}, &masks)
+                     : NAME(exponentials)(&joined, channel,
+                                          (NAME(range)){false, false, least, largest}, &masks);
+        summaries[c] = (uc_summary){largest, sum};
+        if (largest == -INFINITY) /* exponentials of nothing but -inf: 0 where others count */
+            memset(channel, 0, rows->lanes * sizeof *channel);
+    }
+}
+
+/* ---- Laid down as they are measured ---- */
+
+/* A row of whole vectors, zipped and put into its place; returns the sum of each lane. `phases`,
+ * what is known of the range, and whether to stream are constants where this is expanded. */
+INLINE vec NAME(lay_row)(const size_t phases, const NAME(range) range, const REAL *from,
+                         size_t phase_step, size_t lanes, NAME(place) place) {
+    vec sum = {0};
+    for (size_t j = 0; j < lanes;) {
+        const size_t end = lanes - j < SUM_TERMS * LANES ? lanes : j + SUM_TERMS * LANES;
+        vec part = {0};
+        for (; j < end; j += LANES) {
+            vec v[12], all = {0};
+            UNROLL for (size_t e = 0; e < phases; e++) {
+                v[e] = NAME(exponential)(load_vector(from + e * phase_step + j), range);
+                all = e ? all + v[e] : v[e];
+            }
+            part += all;
+            NAME(put_zipped)(phases, place, j * phases, v);
+        }
+        sum += part;
+    }
+    return sum;
+}
+
+/* Channels outside: the rows of one channel lie near each other in memory. */
+INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const bool stream,
+                           const uc_sets *sets, uc_summary *summaries) {
+    const uc_rows *rows = &sets->rows;
+    for (size_t c = 0; c < rows->channels; c++) {
+        double sum = 0;
+        vec part = {0};
+        for (size_t i = 0, terms = 0; i < sets->count; i++) {
+            const REAL *from = (const REAL *)rows->reals + i * sets->step + c * rows->lanes;
+            REAL *to = (REAL *)sets->to[i] + c * sets->channel_step;
+            for (size_t r = 0; r < sets->there[i]; r++) {
+                const NAME(place) place = {to + r * sets->row_step, FORM_REAL, stream};
+                part += NAME(lay_row)(phases, range, from + r * rows->pitch, rows->phase_step,
+                                      rows->columns / phases, place);
+                if (++terms % SUM_TERMS)
+                    continue;
+                sum += NAME(sum_of_lanes)(part);
+                part = (vec){0};
+            }
+        }
+        summaries[c] = (uc_summary){range.largest, sum + NAME(sum_of_lanes)(part)};
+    }
+    if (stream)
+        NAME(end_stream)();
+}
+
+#define LAY(phases)                                                                                \
+    static void NAME(lay_##phases)(const NAME(range) range, const bool stream,                     \
+                                   const uc_sets *sets, uc_summary *summaries) {                   \
+        const NAME(range) narrow = {true, true, range.least, range.largest},                       \
+                          wide = {true, false, range.least, range.largest};                        \
+        if (range.narrow && stream)                                                                \
+            NAME(lay_sets)(phases, narrow, true, sets, summaries);                                 \
+        else if (range.narrow)                                                                     \
+            NAME(lay_sets)(phases, narrow, false, sets, summaries);                                \
+        else if (stream)                                                                           \
+            NAME(lay_sets)(phases, wide, true, sets, summaries);                                   \
+        else                                                                                       \
+            NAME(lay_sets)(phases, wide, false, sets, summaries);                                  \
+    }
+LAY(2)
+LAY(4)
+LAY(6)
+#undef LAY
+
+/* Where all rows are whole vectors of some numbers of phases that is done at once. Addresses must
+ * not decide, or so would they how sums are rounded. */
+static void NAME(lay_softmax_space)(const uc_sets *sets, const double *bounds,
+                                    uc_summary *summaries) {
+    const REAL least = (REAL)bounds[0], largest = (REAL)bounds[1];
+    const NAME(range) range = {true, largest - least <= 1, least, largest};
+    bool stream = sets->stream && sets->channel_step % LANES == 0 && sets->row_step % LANES == 0;
+    for (size_t i = 0; i < sets->count; i++)
+        stream = stream && (!sets->there[i] || (uintptr_t)sets->to[i] % VECTOR_BYTES == 0);
+    if (sets->rows.columns % (sets->rows.phases * LANES) == 0)
+        switch (sets->rows.phases) {
+        case 2:
+            NAME(lay_2)(range, stream, sets, summaries);
+            return;
+        case 4:
+            NAME(lay_4)(range, stream, sets, summaries);
+            return;
+        case 6:
+            NAME(lay_6)(range, stream, sets, summaries);
+            return;
+        }
+    for (size_t c = 0; c < sets->rows.channels; c++)
+        summaries[c] = (uc_summary){largest, 0};
+    for (size_t i = 0; i < sets->count; i++) {
+        uc_rows rows = sets->rows;
+        rows.reals = (REAL *)rows.reals + i * sets->step;
+        rows.rows = sets->there[i];
+        if (!rows.rows)
+            continue;
+        for (size_t c = 0; c < sets->rows.channels; c++) {
+            uc_summary of_set;
+            uc_rows channel = rows;
+            channel.reals = (REAL *)rows.reals + c * rows.lanes;
+            channel.channels = 1;
+            NAME(measure_softmax_space)(&channel, bounds, &of_set);
+            summaries[c].sum += of_set.sum;
+        }
+        NAME(store)
+        (REAL_IS_DOUBLE ? UC_F64 : UC_F32, &rows, NULL, sets->to[i], sets->channel_step,
+         sets->row_step, sets->stream);
+    }
+}
+
+/* What measured rows of channel c are multiplied by. */
+INLINE REAL NAME(scale_for)(const uc_finish *finish, size_t c) {
+    const uc_summary all = finish->summaries[finish->first_channel + c];
+    const REAL *per_channel = finish->per_channel;
+    const double times = per_channel ? per_channel[finish->first_channel + c] : 1,
+                 here = finish->measured ? finish->measured[c].largest : all.largest;
+    return (REAL)((here == all.largest ? 1 : exp(here - all.largest)) / all.sum * times);
+}
+
+static void NAME(scales_softmax_space)(const uc_finish *finish, size_t channels, void *scales) {
+    for (size_t c = 0; c < channels; c++)
+        ((REAL *)scales)[c] = NAME(scale_for)(finish, c);
+}
+
+static void NAME(softmax_space)(const uc_finish *finish, const uc_rows *rows) {
+    FOR_EACH_CHANNEL(rows) {
+        const vec scale = splat(NAME(scale_for)(finish, c)),
+                  largest = splat((REAL)finish->summaries[finish->first_channel + c].largest);
+        if (finish->measured)
+            FOR_EACH_VECTOR(rows)
+        store_vector(at, load_vector(at) * scale);
+        else FOR_EACH_VECTOR(rows) store_vector(at, NAME(exp)(load_vector(at) - largest) * scale);
+    }
+}
