@@ -167,8 +167,7 @@ static void lay_sets(const uc_walk *w, const uc_block *block, size_t first, size
             size_t next;
             const uc_run_rows run =
                 find_rows(w, block, set_offset(w, &at, 0), set_offset(w, &at, 1), 0, &next);
-            sets.to[i] = uc_run_place(w, &run);
-            sets.there[i] = run.count;
+            uc_run_place(w, &run, &sets, i);
             uc_rows rows = sets.rows;
             rows.reals = (char *)rows.reals + i * sets.step * plan->kernels->real_bytes;
             if (run.count)

@@ -479,8 +479,9 @@ static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
     return NULL;
 }
 
-/* Where elements are no reals, what laid rows may take. */
-#define LAID_BYTES ((size_t)64 << 20)
+/* Where elements have 16 bits, what the other halves of laid rows may take: with more, allocators
+ * give each call fresh pages, and those take as long as a pass. */
+#define LAID_BYTES ((size_t)24 << 20)
 
 /* The bounds of the clamp before a stage, or NULL: behind one no largest value need be looked for,
  * if none is much smaller. */
@@ -507,7 +508,7 @@ bool uc_plan_can_lay(const uc_plan *plan, size_t stage) {
             return false;
     const uc_extent *extent = &chain->stage[stage].in;
     return uc_plan_can_borrow(plan) ||
-           extent->channels * uc_extent_positions(extent) <= LAID_BYTES / plan->kernels->real_bytes;
+           extent->channels * uc_extent_positions(extent) <= LAID_BYTES / plan->element_bytes;
 }
 
 static void plan_keeping(const uc_plan *plan, uc_pass *pass) {

@@ -106,7 +106,7 @@ static bool take(size_t *total, size_t *offset, size_t count, size_t bytes) {
 static uc_status plan_workspace(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
     const size_t bytes = plan->kernels->real_bytes;
-    size_t buffer = 0, slab = 0, slab_rows = 0, kept = 0, laid = 0, largest_measures = 0,
+    size_t buffer = 0, slab = 0, slab_rows = 0, kept = 0, rest = 0, largest_measures = 0,
            buffers = 0, total = 0, pairs = 0;
     bool fits = true;
     for (size_t p = 0; p < plan->pass_count; p++) {
@@ -120,7 +120,7 @@ static uc_status plan_workspace(uc_plan *plan) {
             break;
         kept = pass->kept_elems * pass->runs;
         if (pass->lays && !uc_plan_can_borrow(plan))
-            laid = pass->extent.channels * uc_extent_positions(&pass->extent);
+            rest = pass->extent.channels * uc_extent_positions(&pass->extent);
         size_t measures = pass->runs;
         fits = fits && uc_size_mul(&measures, pass->extent.channels);
         largest_measures = measures > largest_measures ? measures : largest_measures;
@@ -134,7 +134,8 @@ static uc_status plan_workspace(uc_plan *plan) {
            take(&total, &plan->slab_offset, slab, bytes) &&
            take(&total, &plan->cells_offset, plan->winograd ? slab_rows * cells : 0, bytes) &&
            take(&total, &plan->kept_offset, kept, bytes) &&
-           take(&total, &plan->laid_offset, laid, bytes) && uc_size_mul(&pairs, plan->amx.parts) &&
+           take(&total, &plan->rest_offset, rest, plan->element_bytes) &&
+           uc_size_mul(&pairs, plan->amx.parts) &&
            take(&total, &plan->pairs_offset, pairs, sizeof(uc_pair)) &&
            take(&total, &plan->spoilt_offset, pairs ? slab_rows : 0, sizeof(bool));
     for (size_t s = 0; s < chain->stage_count; s++)

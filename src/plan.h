@@ -58,8 +58,8 @@ typedef struct uc_pass {
      * instead of leaving it to the next pass to compute them again. */
     bool keeps;
     const char *why_not_kept; /* if it could have */
-    /* Or it lays all rows of an item down as they are when measured, in the output or, where
-     * elements are no reals, in the workspace; and multiplies them at the end. */
+    /* Or it lays all rows of an item down in the output as they are when measured, and multiplies
+     * them at the end. Where elements have 16 bits, half of each real is in the workspace. */
     bool lays;
     size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
     size_t kept_elems;   /* of one run of a block */
@@ -112,11 +112,11 @@ struct uc_plan {
     size_t pass_count;
     uc_pass *pass;
 
-    /* The workspace: a buffer per thread, the slab, kept rows or laid ones, a summary for every
-     * channel of every EVERYTHING stage and item, and one for every channel of every run of a
-     * measuring pass. */
+    /* The workspace: a buffer per thread, the slab, kept rows or the rest of laid ones, a summary
+     * for every channel of every EVERYTHING stage and item, and one for every channel of every run
+     * of a measuring pass. */
     size_t buffer_bytes;
-    size_t slab_offset, cells_offset, kept_offset, laid_offset;
+    size_t slab_offset, cells_offset, kept_offset, rest_offset;
     size_t pairs_offset, spoilt_offset; /* AMX: a second slab, and which of its rows are no use */
     size_t summary_offset[UC_MAX_STAGES];
     size_t measures_offset;

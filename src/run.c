@@ -2,8 +2,6 @@
  * Called by tile.c and block.c. */
 #include "walk.h"
 
-#include <string.h>
-
 #include "turn.h"
 
 uc_run_classes uc_run_count(const uc_walk *w) {
@@ -98,62 +96,49 @@ void uc_run_measure(const uc_walk *w, const uc_rows *rows, uc_summary *measures)
     w->plan->kernels->measure[op](rows, w->pass->bounds, measures);
 }
 
-char *uc_run_place(const uc_walk *w, const uc_run_rows *run) {
+void uc_run_place(const uc_walk *w, const uc_run_rows *run, uc_sets *sets, size_t i) {
     const uc_plan *plan = w->plan;
-    return uc_walk_laid(w) +
-           (w->first_channel * uc_extent_positions(&plan->chain.out) +
-            run->depth * plan->out_step[0] + run->height * plan->out_step[1] + w->segment.begin) *
-               plan->kernels->real_bytes;
+    const uc_extent *out = &plan->chain.out;
+    char *rest = uc_walk_rest(w);
+    const size_t first = uc_walk_row_offset(w, out, plan->out_step, 0, 0, 0),
+                 at = uc_walk_row_offset(w, out, plan->out_step, 0, run->depth, run->height) +
+                      w->segment.begin * plan->element_bytes;
+    sets->to[i] = (char *)w->output + at;
+    sets->rest[i] = rest ? rest + (at - first) : NULL;
+    sets->there[i] = run->count;
 }
 
 void uc_run_lay(const uc_walk *w, uc_sets *sets, uc_summary *measures) {
     const uc_plan *plan = w->plan;
+    sets->in_parts = uc_walk_rest(w) != NULL;
     sets->channel_step = uc_extent_positions(&plan->chain.out);
     sets->row_step = w->pass->step * plan->out_step[1];
     sets->stream = plan->streams;
     plan->kernels->lay[plan->chain.stage[w->pass->stages].op](sets, w->pass->bounds, measures);
 }
 
-/* A piece of a channel's laid rows, taken as rows: while one is stored, the next one is fetched. */
 #define LAID_PIECE ((size_t)8192)
-#define LAID_ROW ((size_t)512)
 
 size_t uc_run_laid_pieces(const uc_walk *w) {
     return uc_parts(uc_extent_positions(&w->plan->chain.out), LAID_PIECE);
 }
 
-void uc_run_store_laid(const uc_walk *w, size_t channel, size_t piece) {
+void uc_run_multiply_laid(const uc_walk *w, size_t channel, size_t piece) {
     const uc_plan *plan = w->plan;
     const uc_extent *out = &plan->chain.out;
-    const size_t positions = uc_extent_positions(out), bytes = plan->kernels->real_bytes;
+    const size_t positions = uc_extent_positions(out), bytes = plan->element_bytes;
     const uc_span some = uc_part(positions, LAID_PIECE, piece);
-    char *laid = uc_walk_laid(w) + (channel * positions + some.begin) * bytes,
-         *to = (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, channel, 0, 0) +
-               some.begin * plan->element_bytes;
+    char *rest = uc_walk_rest(w);
     uc_finish finish = uc_rows_finish_of(w, w->pass->stages, NULL);
-    finish.first_channel = channel;
     double scale; /* room for any real */
+    finish.first_channel = channel;
     plan->kernels->scales[finish.stage->op](&finish, 1, &scale);
-    uc_rows rows = {.reals = laid,
-                    .channels = 1,
-                    .lanes = LAID_ROW,
-                    .phases = 1,
-                    .phase_step = some.count,
-                    .rows = some.count / LAID_ROW,
-                    .pitch = LAID_ROW,
-                    .columns = LAID_ROW};
-    plan->kernels->store(plan->chain.dtype, &rows, &scale, to, 0, LAID_ROW, plan->streams);
-    const size_t done = rows.rows * LAID_ROW, left = some.count - done;
-    if (!left)
-        return;
-    /* The end of a row may be stored twice: not in place, or it would be multiplied twice. */
-    double end[LAID_ROW]; /* room for any reals */
-    memcpy(end, laid + done * bytes, left * bytes);
-    rows.reals = end;
-    rows.rows = 1;
-    rows.columns = rows.phase_step = left;
-    plan->kernels->store(plan->chain.dtype, &rows, &scale, to + done * plan->element_bytes, 0, 0,
-                         plan->streams);
+    plan->kernels->multiply_laid(plan->chain.dtype,
+                                 (char *)w->output +
+                                     uc_walk_row_offset(w, out, plan->out_step, channel, 0, 0) +
+                                     some.begin * bytes,
+                                 rest ? rest + (channel * positions + some.begin) * bytes : NULL,
+                                 some.count, &scale, plan->streams);
 }
 
 /* Whether no tap reaches the rows of a run, where stride is more than the kernel: then they differ
@@ -188,13 +173,11 @@ void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
                                : NULL;
     if (!measures)
         uc_run_store(w, &run, &rows, NULL);
-    else if (pass->lays)
-        uc_run_lay(
-            w,
-            &(uc_sets){
-                .rows = rows, .count = 1, .to = {uc_run_place(w, &run)}, .there = {run.count}},
-            measures);
-    else
+    else if (pass->lays) {
+        uc_sets sets = {.rows = rows, .count = 1};
+        uc_run_place(w, &run, &sets, 0);
+        uc_run_lay(w, &sets, measures);
+    } else
         uc_run_measure(w, &rows, measures);
 }
 

@@ -175,11 +175,11 @@ static size_t run_band(uc_walk *w, size_t runs_before) {
 }
 
 /* What one thread does of an item's laid rows, when all has been measured. */
-static void store_laid(uc_member *member, void *context) {
+static void multiply_laid(uc_member *member, void *context) {
     const uc_walk *w = context;
     const size_t pieces = uc_run_laid_pieces(w);
     for (size_t i; uc_team_take(member, w->channels * pieces, &i);)
-        uc_run_store_laid(w, i / pieces, i % pieces);
+        uc_run_multiply_laid(w, i / pieces, i % pieces);
 }
 
 void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *workspace) {
@@ -206,7 +206,7 @@ void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *wor
                 w.channels = w.pass->extent.channels;
                 merge_measures(&w, w.pass->runs);
                 if (w.pass->lays)
-                    uc_team_run(plan->threads, store_laid, &w);
+                    uc_team_run(plan->threads, multiply_laid, &w);
             }
         }
     }

@@ -134,13 +134,9 @@ static inline char *uc_walk_kept(const uc_walk *w, size_t number) {
            number * w->pass->kept_elems * w->plan->kernels->real_bytes;
 }
 
-/* Where the item's rows are laid down, in the output's order. */
-static inline char *uc_walk_laid(const uc_walk *w) {
-    const uc_plan *plan = w->plan;
-    const uc_extent *out = &plan->chain.out;
-    return uc_plan_can_borrow(plan)
-               ? (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, 0, 0, 0)
-               : w->workspace + plan->laid_offset;
+/* The lower halves of an item's laid rows, in the output's order; NULL where elements are reals. */
+static inline char *uc_walk_rest(const uc_walk *w) {
+    return uc_plan_can_borrow(w->plan) ? NULL : w->workspace + w->plan->rest_offset;
 }
 
 /* ---- rows.c ---- */
@@ -219,13 +215,14 @@ void uc_run_store_kept(const uc_walk *w, const uc_run_rows *run, uc_rows *rows,
 /* Measures rows for the op that needs everything. */
 void uc_run_measure(const uc_walk *w, const uc_rows *rows, uc_summary *measures);
 
-/* Where the first row of a run is laid down. Measures sets of rows and lays them down. */
-char *uc_run_place(const uc_walk *w, const uc_run_rows *run);
+/* Says where set i of some lies in the output, and how many rows of it are there; measures sets of
+ * rows and lays them down. */
+void uc_run_place(const uc_walk *w, const uc_run_rows *run, uc_sets *sets, size_t i);
 void uc_run_lay(const uc_walk *w, uc_sets *sets, uc_summary *measures);
 
-/* How many pieces a channel's laid rows are stored in; and stores one, multiplied. */
+/* How many pieces a channel's laid rows are multiplied in; and multiplies one. */
 size_t uc_run_laid_pieces(const uc_walk *w);
-void uc_run_store_laid(const uc_walk *w, size_t channel, size_t piece);
+void uc_run_multiply_laid(const uc_walk *w, size_t channel, size_t piece);
 
 /* The stages of a pass that rows go through before they are stored or measured. */
 size_t uc_run_last_stages(const uc_pass *pass);

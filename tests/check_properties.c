@@ -375,6 +375,8 @@ static const struct {
      "f16 1x2x290x307, conv_transpose 2 kernel 5x3 stride 2 padding 1 bias, clamp -1 1, "
      "softmax_space, mul scale",
      FAMILY_UNIFORM},
+    {LAID, "f32 2x6x520x521, conv_transpose 4 kernel 2, clamp 0 1, softmax_space, mul scale",
+     FAMILY_UNIFORM}, /* with two bands of the input */
 };
 
 static void run_directed(void) {

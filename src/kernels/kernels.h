@@ -52,13 +52,15 @@ typedef struct uc_finish {
 } uc_finish;
 
 /* Sets of rows that are measured and laid down at once: set i lies i * step reals after the first,
- * and its first channel goes to to[i] as store() would put it, in reals. there: how many rows of
- * each are there. */
+ * and its first channel goes to to[i] as store() would put it, but in reals. Or, where elements
+ * have 16 bits, in parts: the upper halves of all reals there, the lower ones to rest[i]. there:
+ * how many rows of each are there. */
 #define UC_SETS 9
 typedef struct uc_sets {
     uc_rows rows; /* of the first */
     size_t count, step;
-    void *to[UC_SETS];
+    bool in_parts;
+    void *to[UC_SETS], *rest[UC_SETS];
     size_t there[UC_SETS];
     size_t channel_step, row_step;
     bool stream;
@@ -241,6 +243,11 @@ typedef struct uc_kernels {
 
     /* The same with bounds, of all sets together; and what it leaves is laid down. */
     void (*lay[UC_OP_COUNT])(const uc_sets *sets, const double *bounds, uc_summary *summaries);
+
+    /* Multiplies what was laid down, and leaves elements in its place. rest: NULL unless it is in
+     * parts. */
+    void (*multiply_laid)(uc_dtype dtype, void *elements, const void *rest, size_t count,
+                          const void *times, bool stream);
 
     /* The same ops: what finish() would multiply the channels of measured rows by. */
     void (*scales[UC_OP_COUNT])(const uc_finish *finish, size_t channels, void *scales);

@@ -62,8 +62,9 @@
 typedef uint16_t uc_half __attribute__((may_alias));
 #endif
 
-/* What elements are stored as; and whether vectors can be stored as f16. */
-typedef enum uc_form { FORM_REAL, FORM_F16, FORM_BF16 } uc_form;
+/* What elements are stored as, PARTS being the two halves of a float's bits; and whether vectors
+ * can be stored as f16. */
+typedef enum uc_form { FORM_REAL, FORM_F16, FORM_BF16, FORM_PARTS } uc_form;
 #if defined(__F16C__) && VECTOR_BYTES > 16
 #define HAS_F16 1
 #else

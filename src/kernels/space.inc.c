@@ -217,17 +217,19 @@ INLINE vec NAME(lay_row)(const size_t phases, const NAME(range) range, const REA
 }
 
 /* Channels outside: the rows of one channel lie near each other in memory. */
-INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const bool stream,
-                           const uc_sets *sets, uc_summary *summaries) {
+INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const uc_form form,
+                           const bool stream, const uc_sets *sets, uc_summary *summaries) {
     const uc_rows *rows = &sets->rows;
+    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half);
     for (size_t c = 0; c < rows->channels; c++) {
         double sum = 0;
         vec part = {0};
         for (size_t i = 0, terms = 0; i < sets->count; i++) {
             const REAL *from = (const REAL *)rows->reals + i * sets->step + c * rows->lanes;
-            REAL *to = (REAL *)sets->to[i] + c * sets->channel_step;
             for (size_t r = 0; r < sets->there[i]; r++) {
-                const NAME(place) place = {to + r * sets->row_step, FORM_REAL, stream};
+                const size_t at = (c * sets->channel_step + r * sets->row_step) * bytes;
+                const NAME(place)
+                    place = {(char *)sets->to[i] + at, form, stream, (char *)sets->rest[i] + at};
                 part += NAME(lay_row)(phases, range, from + r * rows->pitch, rows->phase_step,
                                       rows->columns / phases, place);
                 if (++terms % SUM_TERMS)
@@ -242,55 +244,44 @@ INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const b
         NAME(end_stream)();
 }
 
-#define LAY(phases)                                                                                \
-    static void NAME(lay_##phases)(const NAME(range) range, const bool stream,                     \
-                                   const uc_sets *sets, uc_summary *summaries) {                   \
+/* By what is known of the range, and whether it is streamed. */
+#define LAY(name, phases, form)                                                                    \
+    static void NAME(lay_##name##_##phases)(const NAME(range) range, const bool stream,            \
+                                            const uc_sets *sets, uc_summary *summaries) {          \
         const NAME(range) narrow = {true, true, range.least, range.largest},                       \
                           wide = {true, false, range.least, range.largest};                        \
         if (range.narrow && stream)                                                                \
-            NAME(lay_sets)(phases, narrow, true, sets, summaries);                                 \
+            NAME(lay_sets)(phases, narrow, form, true, sets, summaries);                           \
         else if (range.narrow)                                                                     \
-            NAME(lay_sets)(phases, narrow, false, sets, summaries);                                \
+            NAME(lay_sets)(phases, narrow, form, false, sets, summaries);                          \
         else if (stream)                                                                           \
-            NAME(lay_sets)(phases, wide, true, sets, summaries);                                   \
+            NAME(lay_sets)(phases, wide, form, true, sets, summaries);                             \
         else                                                                                       \
-            NAME(lay_sets)(phases, wide, false, sets, summaries);                                  \
+            NAME(lay_sets)(phases, wide, form, false, sets, summaries);                            \
     }
-LAY(2)
-LAY(4)
-LAY(6)
+LAY(reals, 2, FORM_REAL)
+LAY(reals, 4, FORM_REAL)
+LAY(reals, 6, FORM_REAL)
+#if !REAL_IS_DOUBLE
+LAY(parts, 2, FORM_PARTS)
+LAY(parts, 4, FORM_PARTS)
+LAY(parts, 6, FORM_PARTS)
+#define LAY_OF(phases) (sets->in_parts ? NAME(lay_parts_##phases) : NAME(lay_reals_##phases))
+#else
+#define LAY_OF(phases) NAME(lay_reals_##phases)
+#endif
 #undef LAY
 
-/* Where all rows are whole vectors of some numbers of phases that is done at once. Addresses must
- * not decide, or so would they how sums are rounded. */
-static void NAME(lay_softmax_space)(const uc_sets *sets, const double *bounds,
-                                    uc_summary *summaries) {
-    const REAL least = (REAL)bounds[0], largest = (REAL)bounds[1];
-    const NAME(range) range = {true, largest - least <= 1, least, largest};
-    bool stream = sets->stream && sets->channel_step % LANES == 0 && sets->row_step % LANES == 0;
-    for (size_t i = 0; i < sets->count; i++)
-        stream = stream && (!sets->there[i] || (uintptr_t)sets->to[i] % VECTOR_BYTES == 0);
-    if (sets->rows.columns % (sets->rows.phases * LANES) == 0)
-        switch (sets->rows.phases) {
-        case 2:
-            NAME(lay_2)(range, stream, sets, summaries);
-            return;
-        case 4:
-            NAME(lay_4)(range, stream, sets, summaries);
-            return;
-        case 6:
-            NAME(lay_6)(range, stream, sets, summaries);
-            return;
-        }
+/* Rows that are not whole vectors are measured first, and then stored. */
+static void NAME(lay_apart)(const uc_sets *sets, const double *bounds, bool stream,
+                            uc_summary *summaries) {
     for (size_t c = 0; c < sets->rows.channels; c++)
-        summaries[c] = (uc_summary){largest, 0};
+        summaries[c] = (uc_summary){(REAL)bounds[1], 0};
     for (size_t i = 0; i < sets->count; i++) {
         uc_rows rows = sets->rows;
         rows.reals = (REAL *)rows.reals + i * sets->step;
         rows.rows = sets->there[i];
-        if (!rows.rows)
-            continue;
-        for (size_t c = 0; c < sets->rows.channels; c++) {
+        for (size_t c = 0; rows.rows && c < sets->rows.channels; c++) {
             uc_summary of_set;
             uc_rows channel = rows;
             channel.reals = (REAL *)rows.reals + c * rows.lanes;
@@ -298,11 +289,110 @@ static void NAME(lay_softmax_space)(const uc_sets *sets, const double *bounds,
             NAME(measure_softmax_space)(&channel, bounds, &of_set);
             summaries[c].sum += of_set.sum;
         }
-        NAME(store)
-        (REAL_IS_DOUBLE ? UC_F64 : UC_F32, &rows, NULL, sets->to[i], sets->channel_step,
-         sets->row_step, sets->stream);
+#if !REAL_IS_DOUBLE
+        if (sets->in_parts) {
+            stream ? NAME(store_as)(FORM_PARTS, true, &rows, NULL, sets->to[i], sets->rest[i],
+                                    sets->channel_step, sets->row_step)
+                   : NAME(store_as)(FORM_PARTS, false, &rows, NULL, sets->to[i], sets->rest[i],
+                                    sets->channel_step, sets->row_step);
+            continue;
+        }
+#endif
+        NAME(store_reals)
+        (&rows, NULL, sets->to[i], sets->channel_step, sets->row_step, stream);
     }
 }
+
+/* Whether vectors go to whole addresses. */
+static bool NAME(streams_to)(const uc_sets *sets) {
+    bool stream = sets->stream && sets->channel_step % LANES == 0 && sets->row_step % LANES == 0;
+    const size_t bytes = LANES * (sets->in_parts ? sizeof(uc_half) : sizeof(REAL));
+    for (size_t i = 0; i < sets->count; i++)
+        stream = stream && (!sets->there[i] || ((uintptr_t)sets->to[i] % bytes == 0 &&
+                                                (uintptr_t)sets->rest[i] % bytes == 0));
+    return stream;
+}
+
+/* Addresses must not decide how sums are rounded, only the shape. */
+static void NAME(lay_softmax_space)(const uc_sets *sets, const double *bounds,
+                                    uc_summary *summaries) {
+    const REAL least = (REAL)bounds[0], largest = (REAL)bounds[1];
+    const NAME(range) range = {true, largest - least <= 1, least, largest};
+    const bool stream = NAME(streams_to)(sets);
+    const size_t phases = sets->rows.columns % (sets->rows.phases * LANES) ? 0 : sets->rows.phases;
+    if (phases == 2)
+        LAY_OF(2)(range, stream, sets, summaries);
+    else if (phases == 4)
+        LAY_OF(4)(range, stream, sets, summaries);
+    else if (phases == 6)
+        LAY_OF(6)(range, stream, sets, summaries);
+    else
+        NAME(lay_apart)(sets, bounds, stream, summaries);
+}
+#undef LAY_OF
+
+/* ---- Multiplied where they lie ---- */
+
+/* What was laid down is fetched so many elements ahead. */
+#define LAID_AHEAD 1024
+
+/* `form`, of elements, and `stream` are constants where this is expanded. */
+INLINE void NAME(multiply_as)(const uc_form form, const bool stream, void *elements,
+                              const void *rest, size_t count, REAL times) {
+    const NAME(place) place = {elements, form, stream, NULL};
+    size_t i = 0;
+    for (; (form != FORM_F16 || HAS_F16) && i + LANES <= count; i += LANES) {
+        vec v;
+#if !REAL_IS_DOUBLE
+        if (form != FORM_REAL) {
+            NAME(halves) upper, lower;
+            memcpy(&upper, (const uc_half *)elements + i, sizeof upper);
+            memcpy(&lower, (const uc_half *)rest + i, sizeof lower);
+            __builtin_prefetch((const uc_half *)elements + i + LAID_AHEAD);
+            __builtin_prefetch((const uc_half *)rest + i + LAID_AHEAD);
+            v = (vec)(__builtin_convertvector(upper, uvec) << 16 |
+                      __builtin_convertvector(lower, uvec));
+        } else
+#endif
+        {
+            __builtin_prefetch((const REAL *)elements + i + LAID_AHEAD);
+            v = load_vector((const REAL *)elements + i);
+        }
+        NAME(put_vector)(place, i, v * times);
+    }
+    for (; i < count; i++) {
+        REAL value;
+        if (form == FORM_REAL)
+            value = ((const REAL *)elements)[i];
+        else {
+            const uint32_t bits =
+                (uint32_t)((const uc_half *)elements)[i] << 16 | ((const uc_half *)rest)[i];
+            float real;
+            memcpy(&real, &bits, sizeof real);
+            value = real;
+        }
+        NAME(put_one)(place, i, value * times);
+    }
+    if (stream)
+        NAME(end_stream)();
+}
+
+static void NAME(multiply_laid)(uc_dtype dtype, void *elements, const void *rest, size_t count,
+                                const void *times, bool stream) {
+    const REAL by = *(const REAL *)times;
+    stream = stream && (uintptr_t)elements % (LANES * uc_dtype_bytes(dtype)) == 0;
+#define MULTIPLY(form)                                                                             \
+    stream ? NAME(multiply_as)(form, true, elements, rest, count, by)                              \
+           : NAME(multiply_as)(form, false, elements, rest, count, by)
+    if (dtype == UC_F16)
+        MULTIPLY(FORM_F16);
+    else if (dtype == UC_BF16)
+        MULTIPLY(FORM_BF16);
+    else
+        MULTIPLY(FORM_REAL);
+#undef MULTIPLY
+}
+#undef LAID_AHEAD
 
 /* What measured rows of channel c are multiplied by. */
 INLINE REAL NAME(scale_for)(const uc_finish *finish, size_t c) {

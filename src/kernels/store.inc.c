@@ -41,8 +41,15 @@ INLINE void NAME(put_one)(NAME(place) place, size_t at, REAL value) {
         ((REAL *)place.to)[at] = value;
     else if (place.form == FORM_F16)
         ((uc_half *)place.to)[at] = uc_f32_to_f16((float)value);
-    else
+    else if (place.form == FORM_BF16)
         ((uc_half *)place.to)[at] = uc_f32_to_bf16((float)value);
+    else {
+        const float real = (float)value;
+        uint32_t bits;
+        memcpy(&bits, &real, sizeof bits);
+        ((uc_half *)place.to)[at] = (uc_half)(bits >> 16);
+        ((uc_half *)place.rest)[at] = (uc_half)bits;
+    }
 }
 
 /* Narrow rows have less than a vector: 16 bytes of 1 or 2 phases, from lane j on. */
@@ -92,7 +99,7 @@ INLINE size_t NAME(zip_vectors)(const size_t phases, const NAME(row) * row, NAME
     if (left < LANES || j + LANES > row->room)
         return j;
     REAL last[12 * LANES];
-    NAME(zip_vector)(phases, row, j, (NAME(place)){last, FORM_REAL, false}, 0);
+    NAME(zip_vector)(phases, row, j, (NAME(place)){last, FORM_REAL, false, NULL}, 0);
     size_t i = 0;
     for (; i + LANES <= left && i < phases * LANES; i += LANES)
         NAME(put_vector)(place, begin + i, load_vector(last + i));
@@ -126,7 +133,7 @@ INLINE void NAME(zip)(const NAME(row) * row, NAME(place) place) {
 
 /* Rows in one form; it and `stream` are constants where this is expanded. */
 INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows *rows,
-                           const REAL *scales, void *elements, size_t channel_step,
+                           const REAL *scales, void *elements, void *rest, size_t channel_step,
                            size_t row_step) {
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
                  lanes = rows->columns / rows->phases;
@@ -148,7 +155,8 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                                    lanes,
                                    rows->columns,
                                    rows->phase_step - r * rows->pitch};
-            char *to = (char *)elements + (c * channel_step + r * row_step) * bytes;
+            const size_t at = (c * channel_step + r * row_step) * bytes;
+            char *to = (char *)elements + at;
             if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
                 for (size_t i = 0; i < rows->columns * bytes; i += 64)
                     __builtin_prefetch(to + 2 * channel_step * bytes + i, 1);
@@ -156,7 +164,7 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                 for (size_t e = 0; e < rows->phases; e++)
                     for (size_t i = 0; i < lanes; i += 64 / sizeof(REAL))
                         __builtin_prefetch(row.from + rows->lanes + e * rows->phase_step + i);
-            NAME(zip)(&row, (NAME(place)){to, form, stream});
+            NAME(zip)(&row, (NAME(place)){to, form, stream, rest ? (char *)rest + at : NULL});
         }
     if (stream)
         NAME(end_stream)();
@@ -166,9 +174,9 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
     static void NAME(store_##name)(const uc_rows *rows, const REAL *scales, void *elements,        \
                                    size_t channel_step, size_t row_step, bool stream) {            \
         if (stream)                                                                                \
-            NAME(store_as)(form, true, rows, scales, elements, channel_step, row_step);            \
+            NAME(store_as)(form, true, rows, scales, elements, NULL, channel_step, row_step);      \
         else                                                                                       \
-            NAME(store_as)(form, false, rows, scales, elements, channel_step, row_step);           \
+            NAME(store_as)(form, false, rows, scales, elements, NULL, channel_step, row_step);     \
     }
 STORE(reals, FORM_REAL)
 #if !REAL_IS_DOUBLE

@@ -73,6 +73,7 @@ const uc_kernels TABLE = {
 #include "ops.def"
 #undef OP
         },
+    .multiply_laid = NAME(multiply_laid),
     .scales =
         {
 #define OP(name, needs, arguments) SCALES_##needs(name),

@@ -199,16 +199,26 @@ INLINE void NAME(put_halves)(const bool stream, uc_half *to, NAME(halves) v) {
 #endif
 
 /* Where columns go: in which form, and past the caches or not. These two are constants where this
- * is expanded. */
+ * is expanded. rest: in parts, where the lower ones go. */
 typedef struct NAME(place) {
     void *to;
     uc_form form;
     bool stream;
+    void *rest;
 } NAME(place);
 
 /* Stores a vector `at` elements after the place's first. */
 INLINE void NAME(put_vector)(NAME(place) place, size_t at, vec v) {
 #if !REAL_IS_DOUBLE
+    if (place.form == FORM_PARTS) {
+        const uvec bits = (uvec)v;
+        NAME(put_halves)
+        (place.stream, (uc_half *)place.to + at, __builtin_convertvector(bits >> 16, NAME(halves)));
+        NAME(put_halves)
+        (place.stream, (uc_half *)place.rest + at,
+         __builtin_convertvector(bits & 0xffff, NAME(halves)));
+        return;
+    }
     if (place.form != FORM_REAL) {
         NAME(put_halves)(place.stream, (uc_half *)place.to + at, NAME(halves_of)(place.form, v));
         return;
