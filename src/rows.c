@@ -109,6 +109,36 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
     plan->kernels->fold[stage->op](&(uc_finish){.stage = stage}, &merged, rows);
 }
 
+/* Whether the input is pooled straight from its elements, where windows have two columns. */
+static bool gathers(const uc_walk *w, size_t stages) {
+    const uc_stage *stage = &w->plan->chain.stage[0];
+    return stages == 1 && stage->window[2] == 2 && !uc_plan_is_turned(w->plan);
+}
+
+static void gather_rows(const uc_walk *w, size_t depth, size_t height, size_t count,
+                        uc_rows *rows) {
+    const uc_plan *plan = w->plan;
+    const uc_extent *in = &plan->chain.in;
+    const uc_finish finish = {.stage = &plan->chain.stage[0]};
+    const size_t *window = finish.stage->window, bytes = plan->element_bytes;
+    *rows = uc_walk_rows(w, 1, count);
+    for (size_t c = 0; c < rows->channels; c++) {
+        for (size_t d = 0; c + UC_ROWS_AHEAD < rows->channels && d < window[0]; d++)
+            for (size_t h = 0; h < count * window[1]; h++)
+                uc_fetch(uc_walk_input(w, c + UC_ROWS_AHEAD, depth * window[0] + d,
+                                       height * window[1] + h),
+                         2 * rows->columns * bytes);
+        for (size_t r = 0; r < count; r++)
+            plan->kernels->gather[finish.stage->op](
+                &finish, plan->chain.dtype,
+                uc_walk_input(w, c, depth * window[0], (height + r) * window[1]),
+                (const size_t[]){in->size[1] * in->size[2], in->size[2]},
+                (char *)rows->reals +
+                    (c * rows->lanes + r * rows->pitch) * plan->kernels->real_bytes,
+                rows->columns);
+    }
+}
+
 uc_finish uc_rows_finish_of(const uc_walk *w, size_t s, const uc_summary *measured) {
     const uc_plan *plan = w->plan;
     const bool everything = uc_ops[plan->chain.stage[s].op].needs == UC_NEEDS_EVERYTHING;
@@ -169,6 +199,8 @@ void uc_rows_make(const uc_walk *w, size_t stages, size_t depth, size_t height, 
         load_rows(w, depth, height, step, count, rows);
     else if (made == w->plan->chain.conv_stage + 1)
         uc_fill_rows(w, depth, height, count, rows);
+    else if (gathers(w, made))
+        gather_rows(w, depth, height, count, rows);
     else
         pool_rows(w, made, depth, height, count, rows);
     if (made < stages)

@@ -167,64 +167,12 @@ static const struct twin twins[UC_OP_COUNT] = {
 
 /* ---- Rows ---- */
 
-/* Rows in a guarded buffer, what was in them, and the reals that lie between columns. */
-struct test_rows {
-    const uc_kernels *kernels;
-    uc_rows rows;
-    struct buffer reals, before;
-};
-
 /* How large an odd value may be, so that what an op makes of it stays finite in the type. */
 static double largest_for(const uc_kernels *kernels, uc_op op) {
     const double largest = table_largest(kernels);
     if (op == UC_OP_layernorm_channel)
         return sqrt(largest) * 0x1p-10; /* its square */
     return op == UC_OP_add || op == UC_OP_mul || op == UC_OP_clamp ? largest : largest * 0x1p-10;
-}
-
-static struct test_rows rows_new(const uc_kernels *kernels, struct rng *rng, uc_rows rows,
-                                 enum values values, double largest) {
-    struct test_rows made = {.kernels = kernels, .rows = rows};
-    made.reals = reals_new(kernels, rows.channels * rows.lanes, random_guard(rng));
-    reals_fill(kernels, &made.reals, rng, values, largest);
-    made.rows.reals = made.reals.data;
-    made.before = reals_new(kernels, rows.channels * rows.lanes, GUARD_ALIGNED);
-    /* Lanes between columns may hold anything. */
-    for (size_t c = 0; c < rows.channels; c++)
-        for (size_t lane = 0; lane < rows.lanes; lane++) {
-            const size_t e = lane / rows.phase_step, in_phase = lane % rows.phase_step;
-            const size_t r = in_phase / rows.pitch, j = in_phase % rows.pitch;
-            if (r >= rows.rows || j * rows.phases + e >= rows.columns)
-                real_set(kernels, made.reals.data, c * rows.lanes + lane, (double)NAN);
-        }
-    memcpy(made.before.data, made.reals.data, made.reals.bytes);
-    return made;
-}
-
-static void rows_free(struct test_rows *rows) {
-    buffer_free(&rows->reals);
-    buffer_free(&rows->before);
-}
-
-/* A shape with gaps between rows, `columns` of them each. */
-static uc_rows draw_shape(const uc_kernels *kernels, struct rng *rng, size_t phases,
-                          size_t columns) {
-    static const size_t channels[] = {1, 2, 3, 5, 6, 7, 8, 13, 33};
-    uc_rows rows = {.channels = channels[rng_below(rng, 9)],
-                    .rows = 1 + rng_below(rng, 3),
-                    .columns = columns,
-                    .phases = phases < columns ? phases : columns};
-    const size_t lanes = (columns - 1) / rows.phases + 1;
-    rows.pitch = lanes + rng_below(rng, 2) * rng_below(rng, 5);
-    rows.phase_step = table_round_up(kernels, (rows.rows - 1) * rows.pitch + lanes);
-    rows.lanes = rows.width = rows.phases * rows.phase_step;
-    return rows;
-}
-
-/* Where column i of a row is. */
-static size_t lane_of(const uc_rows *rows, size_t channel, size_t row, size_t i) {
-    return channel * rows->lanes + i % rows->phases * rows->phase_step + row * rows->pitch +
-           i / rows->phases;
 }
 
 /* An op's arguments, by their kind: the numbers now and then odd, the values per channel or one. */
@@ -280,7 +228,7 @@ static void expect_position(const struct context *at, uc_op op, const struct tes
     const size_t channels = rows->rows.channels;
     long double *x = check_alloc(channels * sizeof *x);
     for (size_t c = 0; c < channels; c++)
-        x[c] = real_get(at->kernels, rows->before.data, lane_of(&rows->rows, c, row, column));
+        x[c] = real_get(at->kernels, rows->before.data, rows_lane(&rows->rows, c, row, column));
     if (twins[op].channel)
         twins[op].channel(at, x, channels, results);
     else
@@ -316,7 +264,7 @@ static void finish_in_strips(const uc_kernels *kernels, struct rng *rng, const u
 static void check_finish(const uc_kernels *kernels, struct rng *rng, uc_op op, enum values values) {
     const uint64_t seed = rng->state;
     const double largest = largest_for(kernels, op);
-    uc_rows shape = draw_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
+    uc_rows shape = rows_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
     struct test_rows rows = rows_new(kernels, rng, shape, values, largest);
     const uc_stage stage = draw_stage(rng, op, values);
     uc_finish finish = {.stage = &stage, .first_channel = rng_below(rng, 4)};
@@ -337,7 +285,7 @@ static void check_finish(const uc_kernels *kernels, struct rng *rng, uc_op op, e
             expect_position(&at, op, &rows, r, i, results);
             for (size_t c = 0; c < left; c++)
                 judge(kernels, results[c],
-                      real_get(kernels, rows.reals.data, lane_of(&shape, c, r, i)), &verdict);
+                      real_get(kernels, rows.reals.data, rows_lane(&shape, c, r, i)), &verdict);
         }
     check_verdict(&rows, "finish", op, &verdict, seed);
     CHECK(buffer_intact(&per_channel), "%s: %s: an operand changed", kernels->name,
@@ -351,7 +299,7 @@ static void check_finish(const uc_kernels *kernels, struct rng *rng, uc_op op, e
  * up: as if that were done afterwards. */
 static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op op) {
     const uint64_t seed = rng->state;
-    uc_rows shape = draw_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
+    uc_rows shape = rows_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
     struct test_rows plain = rows_new(kernels, rng, shape, VALUES_NORMAL, 1),
                      rows = rows_new(kernels, rng, shape, VALUES_NORMAL, 1),
                      sums = rows_new(kernels, rng, shape, VALUES_NORMAL, 1);
@@ -376,7 +324,7 @@ static void check_taken_along(const uc_kernels *kernels, struct rng *rng, uc_op 
     for (size_t c = 0; c < shape.channels; c++)
         for (size_t r = 0; r < shape.rows; r++)
             for (size_t i = 0; i < shape.columns; i++) {
-                const size_t lane = lane_of(&shape, c, r, i);
+                const size_t lane = rows_lane(&shape, c, r, i);
                 long double value = real_get(kernels, plain.reals.data, lane), size = fabsl(value);
                 if (finish.curve) {
                     const long double x = curved && wide ? value - 0.5 : value;
@@ -467,7 +415,7 @@ static struct expected expect_window(const struct context *at, uc_op op, const s
     long double folded = 0, magnitude = 0;
     for (size_t k = 0; k < window[2]; k++) {
         const long double x =
-            real_get(at->kernels, in->before.data, lane_of(&in->rows, channel, row, first + k));
+            real_get(at->kernels, in->before.data, rows_lane(&in->rows, channel, row, first + k));
         folded = k ? twins[op].window(folded, x) : x;
         magnitude += fabsl(x);
     }
@@ -482,9 +430,9 @@ static void check_fold(const uc_kernels *kernels, struct rng *rng, uc_op op, enu
     const size_t phases = 1 + rng_below(rng, 3), columns = table_lanes(kernels, rng);
     if (rng_below(rng, 3) == 0) /* the phases of a lane are a window, or half of one */
         stage.window[2] = phases * (1 + rng_below(rng, 2));
-    const uc_rows shape = draw_shape(kernels, rng, phases, columns * stage.window[2]);
+    const uc_rows shape = rows_shape(kernels, rng, phases, columns * stage.window[2]);
     struct test_rows in = rows_new(kernels, rng, shape, values, largest_for(kernels, op));
-    uc_rows out_shape = draw_shape(kernels, rng, 1, columns);
+    uc_rows out_shape = rows_shape(kernels, rng, 1, columns);
     out_shape.channels = shape.channels;
     out_shape.rows = shape.rows;
     out_shape.phase_step = out_shape.lanes = out_shape.width =
@@ -499,12 +447,59 @@ static void check_fold(const uc_kernels *kernels, struct rng *rng, uc_op op, enu
         for (size_t r = 0; r < shape.rows; r++)
             for (size_t i = 0; i < columns; i++)
                 judge(kernels, expect_window(&at, op, &in, c, r, i),
-                      real_get(kernels, out.reals.data, lane_of(&out_shape, c, r, i)), &verdict);
+                      real_get(kernels, out.reals.data, rows_lane(&out_shape, c, r, i)), &verdict);
     check_verdict(&out, "fold", op, &verdict, seed);
     CHECK(buffer_intact(&in.reals), "%s: fold %s: written outside its input (state %llu)",
           kernels->name, uc_ops[op].name, (unsigned long long)seed);
     rows_free(&in);
     rows_free(&out);
+}
+
+/* Windows of two columns straight from elements: as merged and folded. */
+static void check_gather(const uc_kernels *kernels, struct rng *rng, uc_op op, enum values values) {
+    const uint64_t seed = rng->state;
+    const uc_dtype real = table_real(kernels),
+                   dtype = real == UC_F64
+                               ? real
+                               : (uc_dtype[]){UC_F32, UC_F16, UC_BF16}[rng_below(rng, 3)];
+    uc_stage stage = draw_stage(rng, op, values);
+    stage.window[2] = 2;
+    const size_t columns = table_lanes(kernels, rng), bytes = uc_dtype_bytes(dtype),
+                 row = 2 * columns + rng_below(rng, 5),
+                 step[2] = {stage.window[1] * row + rng_below(rng, 9), row},
+                 count =
+                     (stage.window[0] - 1) * step[0] + (stage.window[1] - 1) * row + 2 * columns;
+    struct buffer numbers = reals_new(kernels, count, GUARD_ALIGNED),
+                  elements = buffer_new(count * bytes, bytes, random_guard(rng)),
+                  to = reals_new(kernels, columns, random_guard(rng));
+    reals_fill(kernels, &numbers, rng, values, 100);
+    for (size_t i = 0; i < count; i++)
+        element_set(dtype, elements.data, i, real_get(kernels, numbers.data, i));
+    kernels->gather[op](&(uc_finish){.stage = &stage}, dtype, elements.data, step, to.data,
+                        columns);
+    struct verdict verdict = {0};
+    for (size_t o = 0; o < columns; o++) {
+        long double folded = 0, magnitude = 0;
+        for (size_t d = 0; d < stage.window[0]; d++)
+            for (size_t h = 0; h < stage.window[1]; h++)
+                for (size_t k = 0; k < 2; k++) {
+                    const long double x =
+                        element_get(dtype, elements.data, d * step[0] + h * step[1] + 2 * o + k);
+                    folded = d + h + k ? twins[op].window(folded, x) : x;
+                    magnitude += fabsl(x);
+                }
+        judge(kernels,
+              (struct expected){twins[op].last(stage.window, folded),
+                                op == UC_OP_avgpool ? 64 * table_unit(kernels) * magnitude : 0},
+              real_get(kernels, to.data, o), &verdict);
+    }
+    CHECK(verdict.wrong == 0 && buffer_intact(&to),
+          "%s: gather %s %s: %zu wrong; the first: expected %.17Lg, got %.17g (state %llu)",
+          kernels->name, uc_ops[op].name, uc_dtype_name(dtype), verdict.wrong, verdict.expected,
+          verdict.got, (unsigned long long)seed);
+    buffer_free(&numbers);
+    buffer_free(&elements);
+    buffer_free(&to);
 }
 
 /* ---- Ops that need everything: two runs of rows, measured apart, finished together ---- */
@@ -520,7 +515,7 @@ static size_t gather(const struct test_rows *rows, size_t channel, long double *
     for (size_t r = 0; r < rows->rows.rows; r++)
         for (size_t i = 0; i < rows->rows.columns; i++)
             values[count++] =
-                real_get(rows->kernels, rows->before.data, lane_of(&rows->rows, channel, r, i));
+                real_get(rows->kernels, rows->before.data, rows_lane(&rows->rows, channel, r, i));
     return count;
 }
 
@@ -555,12 +550,12 @@ static void spoil_run(struct test_rows *run, struct rng *rng) {
     for (size_t c = 0; c < run->rows.channels; c++)
         for (size_t r = 0; r < run->rows.rows; r++)
             for (size_t i = 0; i < run->rows.columns; i++)
-                real_set(run->kernels, run->reals.data, lane_of(&run->rows, c, r, i),
+                real_set(run->kernels, run->reals.data, rows_lane(&run->rows, c, r, i),
                          kind == 2 ? 3 : -(double)INFINITY);
     if (kind == 1)
         real_set(run->kernels, run->reals.data,
-                 lane_of(&run->rows, rng_below(rng, run->rows.channels),
-                         rng_below(rng, run->rows.rows), rng_below(rng, run->rows.columns)),
+                 rows_lane(&run->rows, rng_below(rng, run->rows.channels),
+                           rng_below(rng, run->rows.rows), rng_below(rng, run->rows.columns)),
                  (double)NAN);
     memcpy(run->before.data, run->reals.data, run->reals.bytes);
 }
@@ -572,7 +567,7 @@ static void judge_run(const struct test_rows *run, size_t channel, const struct 
     for (size_t r = 0; r < run->rows.rows; r++)
         for (size_t i = 0; i < run->rows.columns; i++)
             judge(run->kernels, results[next++],
-                  real_get(run->kernels, run->reals.data, lane_of(&run->rows, channel, r, i)),
+                  real_get(run->kernels, run->reals.data, rows_lane(&run->rows, channel, r, i)),
                   verdict);
 }
 
@@ -583,7 +578,7 @@ static void check_everything(const uc_kernels *kernels, struct rng *rng, uc_op o
     const uc_stage stage = draw_stage(rng, op, values);
     const size_t first_channel = rng_below(rng, 3), columns = table_lanes(kernels, rng);
     const size_t phases = 1 + rng_below(rng, 3);
-    uc_rows shape = draw_shape(kernels, rng, phases, columns);
+    uc_rows shape = rows_shape(kernels, rng, phases, columns);
     struct test_rows run[RUNS];
     const size_t channels = shape.channels, each = elems_of(&shape), count = RUNS * each;
     struct buffer measured[RUNS];
@@ -662,200 +657,6 @@ static void check_everything(const uc_kernels *kernels, struct rng *rng, uc_op o
     free(results);
 }
 
-/* Whether two numbers are the same but for some rounding, or both are no numbers. */
-static bool about(const uc_kernels *kernels, long double expected, long double got, double units) {
-    return isnan(expected) ? isnan(got)
-                           : fabsl(got - expected) <= units * table_unit(kernels) * fabsl(expected);
-}
-
-/* Rows that are clamped as they are measured are those that were clamped before, but for what they
- * are related to; and scales are what finish() multiplies by. */
-static void check_bounded(const uc_kernels *kernels, struct rng *rng, uc_op op,
-                          enum values values) {
-    static const double bounds[][2] = {{0, 1}, {-2.25, -1.5}, {-1.5, 2}, {-70, 9}, {3, 3}, {5, -5}};
-    const uint64_t seed = rng->state;
-    const double *range = bounds[rng_below(rng, sizeof bounds / sizeof *bounds)];
-    const uc_stage stage = {.op = op}, clamp = {.op = UC_OP_clamp, .number = {range[0], range[1]}};
-    const uc_rows shape =
-        draw_shape(kernels, rng, 1 + rng_below(rng, 3), table_lanes(kernels, rng));
-    struct test_rows rows = rows_new(kernels, rng, shape, values, 100),
-                     before = rows_new(kernels, rng, shape, values, 100);
-    memcpy(before.reals.data, rows.reals.data, rows.reals.bytes);
-    kernels->finish[UC_OP_clamp](&(uc_finish){.stage = &clamp}, &before.rows);
-    const size_t channels = shape.channels;
-    uc_summary *measured = check_alloc(channels * sizeof *measured),
-               *others = check_alloc(channels * sizeof *others);
-    struct buffer scales = reals_new(kernels, channels, random_guard(rng));
-    kernels->measure[op](&rows.rows, range, measured);
-    kernels->measure[op](&before.rows, NULL, others);
-
-    const double units = 64 + (double)elems_of(&shape) / 16;
-    size_t wrong = 0;
-    for (size_t c = 0; c < channels; c++) {
-        const long double relative = expl(others[c].largest - (long double)range[1]);
-        if (isnan(others[c].sum)) { /* then all becomes NaN, whatever the rows are */
-            wrong += !isnan(measured[c].sum);
-            continue;
-        }
-        wrong += measured[c].largest != range[1];
-        wrong += !about(kernels, others[c].sum * relative, measured[c].sum, units);
-        for (size_t r = 0; r < shape.rows; r++)
-            for (size_t i = 0; i < shape.columns; i++) {
-                const size_t lane = lane_of(&shape, c, r, i);
-                wrong += !about(kernels, real_get(kernels, before.reals.data, lane) * relative,
-                                real_get(kernels, rows.reals.data, lane), units);
-            }
-    }
-    CHECK(wrong == 0, "%s: measure %s between %g and %g: %zu wrong (state %llu)", kernels->name,
-          uc_ops[op].name, range[0], range[1], wrong, (unsigned long long)seed);
-
-    const uc_finish finish = {.stage = &stage, .summaries = measured, .measured = measured};
-    kernels->scales[op](&finish, channels, scales.data);
-    memcpy(before.reals.data, rows.reals.data, rows.reals.bytes);
-    kernels->finish[op](&finish, &rows.rows);
-    wrong = 0;
-    for (size_t c = 0; c < channels; c++)
-        for (size_t r = 0; r < shape.rows; r++)
-            for (size_t i = 0; i < shape.columns; i++) {
-                const size_t lane = lane_of(&shape, c, r, i);
-                wrong += !about(kernels,
-                                (long double)real_get(kernels, before.reals.data, lane) *
-                                    real_get(kernels, scales.data, c),
-                                real_get(kernels, rows.reals.data, lane), 2);
-            }
-    CHECK(wrong == 0 && buffer_intact(&scales), "%s: scales of %s: %zu wrong (state %llu)",
-          kernels->name, uc_ops[op].name, wrong, (unsigned long long)seed);
-    rows_free(&rows);
-    rows_free(&before);
-    buffer_free(&scales);
-    free(measured);
-    free(others);
-}
-
-/* A real that was laid down, whole or in parts. */
-static double laid_get(const uc_kernels *kernels, const struct buffer *to,
-                       const struct buffer *rest, bool in_parts, size_t at) {
-    if (!in_parts)
-        return real_get(kernels, to->data, at);
-    const uint32_t bits =
-        (uint32_t)((const uint16_t *)to->data)[at] << 16 | ((const uint16_t *)rest->data)[at];
-    float real;
-    memcpy(&real, &bits, sizeof real);
-    return real;
-}
-
-/* Elements that were laid down become those times a number, rounded once. */
-static void check_multiplied(const uc_kernels *kernels, struct rng *rng, struct buffer *to,
-                             const struct buffer *rest, bool in_parts, size_t count) {
-    const uint64_t seed = rng->state;
-    const uc_dtype dtype = !in_parts ? table_real(kernels) : rng_below(rng, 2) ? UC_F16 : UC_BF16;
-    struct buffer before = buffer_new(to->bytes, sizeof(double), GUARD_ALIGNED),
-                  times = reals_new(kernels, 1, random_guard(rng));
-    reals_fill(kernels, &times, rng, VALUES_NORMAL, 1);
-    memcpy(before.data, to->data, to->bytes);
-    kernels->multiply_laid(dtype, to->data, in_parts ? rest->data : NULL, count, times.data,
-                           rng_below(rng, 2));
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double expected =
-            element_round(dtype, element_round(table_real(kernels),
-                                               laid_get(kernels, &before, rest, in_parts, i) *
-                                                   real_get(kernels, times.data, 0)));
-        const double got = element_get(dtype, to->data, i);
-        wrong += isnan(expected) ? !isnan(got) : got != expected;
-    }
-    const size_t done = count * uc_dtype_bytes(dtype);
-    wrong += memcmp((char *)to->data + done, (char *)before.data + done, to->bytes - done) != 0;
-    CHECK(wrong == 0 && buffer_intact(to), "%s: multiply_laid %s: %zu of %zu wrong (state %llu)",
-          kernels->name, uc_dtype_name(dtype), wrong, count, (unsigned long long)seed);
-    buffer_free(&before);
-    buffer_free(&times);
-}
-
-/* Sets of rows that are laid down as they are measured: each number is what measure() leaves, in
- * its place, and sums are those of all sets. Some sets, or their last rows, are not there. */
-static void check_laid(const uc_kernels *kernels, struct rng *rng, uc_op op, enum values values) {
-    static const double bounds[][2] = {{0, 1}, {-2.25, -1.5}, {-1.5, 2}};
-    static const size_t phases[] = {1, 2, 3, 4, 6};
-    const uint64_t seed = rng->state;
-    const double *range = bounds[rng_below(rng, sizeof bounds / sizeof *bounds)];
-    const size_t phase_count = phases[rng_below(rng, sizeof phases / sizeof *phases)],
-                 whole = phase_count * kernels->vector_lanes * (1 + rng_below(rng, 12)),
-                 columns = rng_below(rng, 2) ? whole : table_lanes(kernels, rng),
-                 count = 1 + rng_below(rng, UC_SETS), real_bytes = kernels->real_bytes;
-    const bool in_parts = table_real(kernels) == UC_F32 && rng_below(rng, 2);
-    const size_t bytes = in_parts ? sizeof(uint16_t) : real_bytes;
-    const uc_rows shape = draw_shape(kernels, rng, phase_count, columns);
-    const size_t channels = shape.channels, step = shape.channels * shape.lanes,
-                 row_step = columns + rng_below(rng, 2) * kernels->vector_lanes,
-                 channel_step = table_round_up(kernels, count * shape.rows * row_step);
-    /* One set after the other: as if they were more channels. */
-    uc_rows all = shape;
-    all.channels *= count;
-    struct test_rows sets = rows_new(kernels, rng, all, values, 100),
-                     apart = rows_new(kernels, rng, all, values, 100);
-    memcpy(apart.reals.data, sets.reals.data, sets.reals.bytes);
-    struct buffer to = buffer_new(channels * channel_step * bytes, bytes, random_guard(rng)),
-                  rest = buffer_new(channels * channel_step * bytes, bytes, random_guard(rng));
-    uc_summary *measured = check_alloc(all.channels * sizeof *measured),
-               *got = check_alloc(channels * sizeof *got);
-    memset(to.data, 0xEE, to.bytes);
-    memset(rest.data, 0xEE, rest.bytes);
-    uc_sets given = {.rows = sets.rows,
-                     .count = count,
-                     .step = step,
-                     .in_parts = in_parts,
-                     .channel_step = channel_step,
-                     .row_step = row_step,
-                     .stream = rng_below(rng, 2)};
-    given.rows.channels = channels;
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = i * shape.rows * row_step * bytes;
-        given.there[i] = rng_below(rng, 4) ? shape.rows : rng_below(rng, shape.rows + 1);
-        given.to[i] = (char *)to.data + at;
-        given.rest[i] = in_parts ? (char *)rest.data + at : NULL;
-        uc_rows there = apart.rows;
-        there.reals = (char *)apart.rows.reals + i * step * real_bytes;
-        there.channels = channels;
-        there.rows = given.there[i];
-        if (there.rows)
-            kernels->measure[op](&there, range, measured + i * channels);
-    }
-    kernels->lay[op](&given, range, got);
-
-    size_t wrong = 0;
-    for (size_t c = 0; c < channels; c++) {
-        long double sum = 0;
-        for (size_t i = 0; i < count; i++) {
-            sum += given.there[i] ? measured[i * channels + c].sum : 0;
-            for (size_t r = 0; r < shape.rows; r++)
-                for (size_t k = 0; k < row_step; k++) {
-                    const size_t at = c * channel_step + (i * shape.rows + r) * row_step + k;
-                    const bool written = r < given.there[i] && k < columns;
-                    wrong += written ? !about(kernels,
-                                              real_get(kernels, apart.reals.data,
-                                                       lane_of(&all, i * channels + c, r, k)),
-                                              laid_get(kernels, &to, &rest, in_parts, at), 2)
-                                     : memcmp((char *)to.data + at * bytes, "\xEE\xEE", 2) != 0 ||
-                                           memcmp((char *)rest.data + at * bytes, "\xEE\xEE", 2);
-                }
-        }
-        wrong += got[c].largest != range[1] || !about(kernels, sum, got[c].sum, 64);
-    }
-    CHECK(wrong == 0 && buffer_intact(&to) && buffer_intact(&rest),
-          "%s: lay %s%s: %zu wrong (%zu sets of %zu rows of %zu, %zu phases, state %llu)",
-          kernels->name, uc_ops[op].name, in_parts ? " in parts" : "", wrong, count, shape.rows,
-          columns, phase_count, (unsigned long long)seed);
-    check_multiplied(kernels, rng, &to, &rest, in_parts,
-                     channels * channel_step - rng_below(rng, 2 * kernels->vector_lanes));
-    rows_free(&sets);
-    rows_free(&apart);
-    buffer_free(&to);
-    buffer_free(&rest);
-    free(measured);
-    free(got);
-}
-
 static void check_table(const uc_kernels *kernels) {
     struct rng rng = {4};
     for (int i = 0; i < UC_OP_COUNT; i++) {
@@ -864,8 +665,8 @@ static void check_table(const uc_kernels *kernels) {
         const bool finishes = needs != UC_NEEDS_TAPS && needs != UC_NEEDS_WINDOW;
         CHECK(!kernels->finish[op] == !finishes && !kernels->merge[op] == !twins[op].window &&
                   !kernels->fold[op] == !twins[op].window &&
-                  !kernels->measure[op] == !twins[op].everything &&
-                  !kernels->lay[op] == !twins[op].everything,
+                  !kernels->gather[op] == !twins[op].window &&
+                  !kernels->measure[op] == !twins[op].everything,
               "%s: %s lacks a function, or has one too many", kernels->name, uc_ops[op].name);
         for (size_t n = 0; n < cases; n++) {
             const enum values values = (enum values)(n % VALUES_COUNT);
@@ -876,12 +677,10 @@ static void check_table(const uc_kernels *kernels) {
             if (twins[op].window) {
                 check_merge(kernels, &rng, op, values);
                 check_fold(kernels, &rng, op, values);
+                check_gather(kernels, &rng, op, values);
             }
-            if (twins[op].everything) {
+            if (twins[op].everything)
                 check_everything(kernels, &rng, op, values);
-                check_bounded(kernels, &rng, op, values);
-                check_laid(kernels, &rng, op, values);
-            }
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 void table_each(void (*visit)(const uc_kernels *kernels)) {
     size_t seen = 0;
@@ -109,4 +110,51 @@ bool real_close(const uc_kernels *kernels, struct expected expected, double got)
         return (long double)got == expected.value;
     return got >= element_round(real, (double)(expected.value - expected.allowed)) &&
            got <= element_round(real, (double)(expected.value + expected.allowed));
+}
+
+bool real_about(const uc_kernels *kernels, long double expected, long double got, double units) {
+    return isnan(expected) ? isnan(got)
+                           : fabsl(got - expected) <= units * table_unit(kernels) * fabsl(expected);
+}
+
+struct test_rows rows_new(const uc_kernels *kernels, struct rng *rng, uc_rows rows,
+                          enum values values, double largest) {
+    struct test_rows made = {.kernels = kernels, .rows = rows};
+    made.reals = reals_new(kernels, rows.channels * rows.lanes, random_guard(rng));
+    reals_fill(kernels, &made.reals, rng, values, largest);
+    made.rows.reals = made.reals.data;
+    made.before = reals_new(kernels, rows.channels * rows.lanes, GUARD_ALIGNED);
+    /* Lanes between columns may hold anything. */
+    for (size_t c = 0; c < rows.channels; c++)
+        for (size_t lane = 0; lane < rows.lanes; lane++) {
+            const size_t e = lane / rows.phase_step, in_phase = lane % rows.phase_step;
+            const size_t r = in_phase / rows.pitch, j = in_phase % rows.pitch;
+            if (r >= rows.rows || j * rows.phases + e >= rows.columns)
+                real_set(kernels, made.reals.data, c * rows.lanes + lane, (double)NAN);
+        }
+    memcpy(made.before.data, made.reals.data, made.reals.bytes);
+    return made;
+}
+
+void rows_free(struct test_rows *rows) {
+    buffer_free(&rows->reals);
+    buffer_free(&rows->before);
+}
+
+uc_rows rows_shape(const uc_kernels *kernels, struct rng *rng, size_t phases, size_t columns) {
+    static const size_t channels[] = {1, 2, 3, 5, 6, 7, 8, 13, 33};
+    uc_rows rows = {.channels = channels[rng_below(rng, 9)],
+                    .rows = 1 + rng_below(rng, 3),
+                    .columns = columns,
+                    .phases = phases < columns ? phases : columns};
+    const size_t lanes = (columns - 1) / rows.phases + 1;
+    rows.pitch = lanes + rng_below(rng, 2) * rng_below(rng, 5);
+    rows.phase_step = table_round_up(kernels, (rows.rows - 1) * rows.pitch + lanes);
+    rows.lanes = rows.width = rows.phases * rows.phase_step;
+    return rows;
+}
+
+size_t rows_lane(const uc_rows *rows, size_t channel, size_t row, size_t i) {
+    return channel * rows->lanes + i % rows->phases * rows->phase_step + row * rows->pitch +
+           i / rows->phases;
 }

@@ -46,4 +46,24 @@ struct expected {
  * allowed, so that a step to infinity or to 0 is judged rightly. */
 bool real_close(const uc_kernels *kernels, struct expected expected, double got);
 
+/* Whether two numbers are the same but for some units of rounding, or both are no numbers. */
+bool real_about(const uc_kernels *kernels, long double expected, long double got, double units);
+
+/* Rows in a guarded buffer, what was in them, and the reals that lie between columns. */
+struct test_rows {
+    const uc_kernels *kernels;
+    uc_rows rows;
+    struct buffer reals, before;
+};
+
+/* A shape with gaps between rows, `columns` of them each. */
+uc_rows rows_shape(const uc_kernels *kernels, struct rng *rng, size_t phases, size_t columns);
+
+struct test_rows rows_new(const uc_kernels *kernels, struct rng *rng, uc_rows rows,
+                          enum values values, double largest);
+void rows_free(struct test_rows *rows);
+
+/* Where column i of a row is. */
+size_t rows_lane(const uc_rows *rows, size_t channel, size_t row, size_t i);
+
 #endif

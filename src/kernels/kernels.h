@@ -236,6 +236,11 @@ typedef struct uc_kernels {
                                size_t channels, size_t count, bool first);
     void (*fold[UC_OP_COUNT])(const uc_finish *finish, const uc_rows *in, const uc_rows *out);
 
+    /* The same at once, for windows of two columns of the input: `columns` results of a row of one
+     * channel, from elements whose depths and heights lie so far apart. */
+    void (*gather[UC_OP_COUNT])(const uc_finish *finish, uc_dtype dtype, const void *elements,
+                                const size_t step[2], void *reals, size_t columns);
+
     /* EVERYTHING ops: the summary of each channel, from the columns of all rows. It leaves in the
      * rows what finish() can go on from. bounds: NULL, or the least and the largest value, to which
      * values are clamped first; the largest counts as if it were there. */

@@ -41,6 +41,11 @@
 #define FOLD_CHANNEL(name) NULL
 #define FOLD_WINDOW(name) NAME(fold_##name)
 #define FOLD_EVERYTHING(name) NULL
+#define GATHER_TAPS(name) NULL
+#define GATHER_ELEMENT(name) NULL
+#define GATHER_CHANNEL(name) NULL
+#define GATHER_WINDOW(name) NAME(gather_##name)
+#define GATHER_EVERYTHING(name) NULL
 #define MEASURE_TAPS(name) NULL
 #define MEASURE_ELEMENT(name) NULL
 #define MEASURE_CHANNEL(name) NULL

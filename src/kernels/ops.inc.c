@@ -314,6 +314,66 @@ INLINE void NAME(fold)(vec (*fold)(vec, vec), size_t window, REAL share, const u
     }
 }
 
+/* Rows of windows and both columns at once, from elements in a form that is a constant where this
+ * is expanded. */
+INLINE void NAME(gather)(vec (*fold)(vec, vec), const uc_form form, const size_t window[2],
+                         REAL share, const void *elements, const size_t step[2], REAL *to,
+                         size_t columns) {
+    size_t o = 0;
+    for (; (form != FORM_F16 || HAS_F16) && o + LANES <= columns; o += LANES) {
+        vec a = NAME(load_elements)(form, elements, 2 * o),
+            b = NAME(load_elements)(form, elements, 2 * o + LANES);
+        for (size_t d = 0; d < window[0]; d++)
+            for (size_t h = d == 0; h < window[1]; h++) {
+                const size_t at = d * step[0] + h * step[1] + 2 * o;
+                a = fold(a, NAME(load_elements)(form, elements, at));
+                b = fold(b, NAME(load_elements)(form, elements, at + LANES));
+            }
+        store_vector(to + o, fold(__builtin_shufflevector(a, b, EVEN_LANES),
+                                  __builtin_shufflevector(a, b, ODD_LANES)) *
+                                 share);
+    }
+    for (; o < columns; o++) {
+        vec column[2];
+        for (size_t k = 0; k < 2; k++)
+            for (size_t d = 0; d < window[0]; d++)
+                for (size_t h = 0; h < window[1]; h++) {
+                    const vec value = splat(
+                        NAME(load_one)(form, elements, d * step[0] + h * step[1] + 2 * o + k));
+                    column[k] = d + h ? fold(column[k], value) : value;
+                }
+        to[o] = fold(column[0], column[1])[0] * share;
+    }
+}
+
+INLINE void NAME(gather_form)(vec (*fold)(vec, vec), uc_dtype dtype, const size_t window[2],
+                              REAL share, const void *elements, const size_t step[2], REAL *to,
+                              size_t columns) {
+    if (dtype == UC_F16)
+        NAME(gather)(fold, FORM_F16, window, share, elements, step, to, columns);
+    else if (dtype == UC_BF16)
+        NAME(gather)(fold, FORM_BF16, window, share, elements, step, to, columns);
+    else
+        NAME(gather)(fold, FORM_REAL, window, share, elements, step, to, columns);
+}
+
+INLINE REAL NAME(share_of)(const size_t window[UC_SPACE]) {
+    return (REAL)(1 / ((double)window[0] * (double)window[1] * (double)window[2]));
+}
+
+static void NAME(gather_avgpool)(const uc_finish *finish, uc_dtype dtype, const void *elements,
+                                 const size_t step[2], void *reals, size_t columns) {
+    const size_t *window = finish->stage->window;
+    NAME(gather_form)
+    (NAME(sum_of), dtype, window, NAME(share_of)(window), elements, step, reals, columns);
+}
+
+static void NAME(gather_maxpool)(const uc_finish *finish, uc_dtype dtype, const void *elements,
+                                 const size_t step[2], void *reals, size_t columns) {
+    NAME(gather_form)
+    (NAME(larger_of), dtype, finish->stage->window, 1, elements, step, reals, columns);
+}
+
 static void NAME(merge_avgpool)(void *into, size_t into_step, const void *from, size_t from_step,
                                 size_t channels, size_t count, bool first) {
     NAME(merge)(NAME(sum_of), into, into_step, from, from_step, channels, count, first);
@@ -326,8 +386,7 @@ static void NAME(merge_maxpool)(void *into, size_t into_step, const void *from, 
 
 static void NAME(fold_avgpool)(const uc_finish *finish, const uc_rows *in, const uc_rows *out) {
     const size_t *window = finish->stage->window;
-    const double count = (double)window[0] * (double)window[1] * (double)window[2];
-    NAME(fold)(NAME(sum_of), window[2], (REAL)(1 / count), in, out);
+    NAME(fold)(NAME(sum_of), window[2], NAME(share_of)(window), in, out);
 }
 
 static void NAME(fold_maxpool)(const uc_finish *finish, const uc_rows *in, const uc_rows *out) {

@@ -209,6 +209,16 @@ INLINE vec NAME(lay_row)(const size_t phases, const NAME(range) range, const REA
                 all = e ? all + v[e] : v[e];
             }
             part += all;
+#if !REAL_IS_DOUBLE
+            if (place.form == FORM_PARTS) {
+                REAL zipped[12 * LANES];
+                NAME(put_zipped)(phases, (NAME(place)){zipped, FORM_REAL, false, NULL}, 0, v);
+                UNROLL for (size_t e = 0; e < phases; e += 2)
+                    NAME(put_parts)(place, j * phases + e * LANES, load_vector(zipped + e * LANES),
+                                    load_vector(zipped + (e + 1) * LANES));
+                continue;
+            }
+#endif
             NAME(put_zipped)(phases, place, j * phases, v);
         }
         sum += part;
@@ -305,11 +315,11 @@ static void NAME(lay_apart)(const uc_sets *sets, const double *bounds, bool stre
 
 /* Whether vectors go to whole addresses. */
 static bool NAME(streams_to)(const uc_sets *sets) {
-    bool stream = sets->stream && sets->channel_step % LANES == 0 && sets->row_step % LANES == 0;
-    const size_t bytes = LANES * (sets->in_parts ? sizeof(uc_half) : sizeof(REAL));
+    const size_t elems = VECTOR_BYTES / (sets->in_parts ? sizeof(uc_half) : sizeof(REAL));
+    bool stream = sets->stream && sets->channel_step % elems == 0 && sets->row_step % elems == 0;
     for (size_t i = 0; i < sets->count; i++)
-        stream = stream && (!sets->there[i] || ((uintptr_t)sets->to[i] % bytes == 0 &&
-                                                (uintptr_t)sets->rest[i] % bytes == 0));
+        stream = stream && (!sets->there[i] || ((uintptr_t)sets->to[i] % VECTOR_BYTES == 0 &&
+                                                (uintptr_t)sets->rest[i] % VECTOR_BYTES == 0));
     return stream;
 }
 

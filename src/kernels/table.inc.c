@@ -1,31 +1,22 @@
 /* Loads, and the table of all kernels for one real type.
  * Included last by kernels.inc.c. */
 
-static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t count) {
-    REAL *restrict to = reals;
-    const uc_half *restrict from = elements;
+/* `form` is a constant where this is expanded. */
+INLINE void NAME(load_as)(const uc_form form, const void *elements, REAL *to, size_t count) {
     size_t i = 0;
-    switch (dtype) {
-    case UC_F32:
-    case UC_F64:                               /* the real type is the element type */
-        for (; i + LANES <= count; i += LANES) /* rows are short: quicker than a call */
-            store_vector(to + i, load_vector((const REAL *)elements + i));
-        memcpy(to + i, (const REAL *)elements + i, (count - i) * sizeof *to);
-        break;
-    case UC_F16:
-#if defined(__F16C__) && !REAL_IS_DOUBLE
-        for (; i + 8 <= count; i += 8)
-            _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                                         (const __m128i *)(const void *)(from + i))));
-#endif
-        for (; i < count; i++)
-            to[i] = uc_f16_to_f32(from[i]);
-        break;
-    case UC_BF16:
-        for (; i < count; i++)
-            to[i] = uc_bf16_to_f32(from[i]);
-        break;
-    }
+    for (; (form != FORM_F16 || HAS_F16) && i + LANES <= count; i += LANES)
+        store_vector(to + i, NAME(load_elements)(form, elements, i));
+    for (; i < count; i++)
+        to[i] = NAME(load_one)(form, elements, i);
+}
+
+static void NAME(load)(uc_dtype dtype, const void *elements, void *reals, size_t count) {
+    if (dtype == UC_F16)
+        NAME(load_as)(FORM_F16, elements, reals, count);
+    else if (dtype == UC_BF16)
+        NAME(load_as)(FORM_BF16, elements, reals, count);
+    else /* the real type is the element type */
+        NAME(load_as)(FORM_REAL, elements, reals, count);
 }
 
 const uc_kernels TABLE = {
@@ -58,6 +49,12 @@ const uc_kernels TABLE = {
     .fold =
         {
 #define OP(name, needs, arguments) FOLD_##needs(name),
+#include "ops.def"
+#undef OP
+        },
+    .gather =
+        {
+#define OP(name, needs, arguments) GATHER_##needs(name),
 #include "ops.def"
 #undef OP
         },

@@ -198,6 +198,34 @@ INLINE void NAME(put_halves)(const bool stream, uc_half *to, NAME(halves) v) {
 }
 #endif
 
+/* A vector of elements, which can be loaded as one, and a single one. */
+INLINE vec NAME(load_elements)(const uc_form form, const void *elements, size_t at) {
+#if !REAL_IS_DOUBLE
+    if (form != FORM_REAL) {
+        NAME(halves) halves;
+        memcpy(&halves, (const uc_half *)elements + at, sizeof halves);
+#if HAS_F16
+        if (form == FORM_F16)
+#if VECTOR_BYTES == 64
+            return (vec)_mm512_cvtph_ps((__m256i)halves);
+#else
+            return (vec)_mm256_cvtph_ps((__m128i)halves);
+#endif
+#endif
+        return (vec)(__builtin_convertvector(halves, uvec) << 16);
+    }
+#else
+    (void)form;
+#endif
+    return NAME(load_vector)((const REAL *)elements + at);
+}
+
+INLINE REAL NAME(load_one)(const uc_form form, const void *elements, size_t at) {
+    return form == FORM_REAL  ? ((const REAL *)elements)[at]
+           : form == FORM_F16 ? (REAL)uc_f16_to_f32(((const uc_half *)elements)[at])
+                              : (REAL)uc_bf16_to_f32(((const uc_half *)elements)[at]);
+}
+
 /* Where columns go: in which form, and past the caches or not. These two are constants where this
  * is expanded. rest: in parts, where the lower ones go. */
 typedef struct NAME(place) {
@@ -229,6 +257,30 @@ INLINE void NAME(put_vector)(NAME(place) place, size_t at, vec v) {
     else
         NAME(store_vector)((REAL *)place.to + at, v);
 }
+
+#if !REAL_IS_DOUBLE
+/* Two vectors in parts, whole vectors of them. */
+#define UPPER_HALF(q) (2 * (q) + 1)
+#define LOWER_HALF(q) (2 * (q))
+#define BOTH(index) EACH_LANE(index, 0), EACH_LANE(index, LANE_COUNT)
+INLINE void NAME(put_parts)(NAME(place) place, size_t at, vec a, vec b) {
+    typedef uint16_t all __attribute__((vector_size(VECTOR_BYTES)));
+    const vec upper = (vec)__builtin_shufflevector((all)a, (all)b, BOTH(UPPER_HALF)),
+              lower = (vec)__builtin_shufflevector((all)a, (all)b, BOTH(LOWER_HALF));
+    REAL *to = (REAL *)(void *)((uc_half *)place.to + at),
+         *rest = (REAL *)(void *)((uc_half *)place.rest + at);
+    if (place.stream) {
+        NAME(stream_vector)(to, upper);
+        NAME(stream_vector)(rest, lower);
+    } else {
+        NAME(store_vector)(to, upper);
+        NAME(store_vector)(rest, lower);
+    }
+}
+#undef UPPER_HALF
+#undef LOWER_HALF
+#undef BOTH
+#endif
 
 /* The lanes of 2, 3, 4, 6, 8 or 12 vectors in turn. */
 INLINE void NAME(put_zipped_2)(NAME(place) place, size_t at, vec a, vec b) {

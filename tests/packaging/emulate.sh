@@ -12,11 +12,11 @@ x86_64) ;;
 esac
 
 cmake -S "$SOURCE" -B . -DCMAKE_BUILD_TYPE=Release -DUPCONV_EMULATE=ON -DUPCONV_WERROR=OFF
-cmake --build . -j 2 --target check_kernels check_ops check_math check_points check_golden \
-    check_properties check_winograd check_amx
+cmake --build . -j 2 --target check_kernels check_ops check_space check_math check_points \
+    check_golden check_properties check_winograd check_amx
 
 echo "== kernels"
-for program in kernels ops math points; do
+for program in kernels ops space math points; do
     ./tests/check_$program >$program.txt || {
         cat $program.txt
         fail "check_$program"
