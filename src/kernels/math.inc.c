@@ -110,17 +110,31 @@ INLINE vec NAME(polynomial)(vec x, const REAL *coefficients, int degree) {
     return value;
 }
 
-/* The same as two sums, of the even powers and of the odd ones, which a CPU adds up side by side.
- */
-INLINE vec NAME(polynomial_by_halves)(vec x, const REAL *coefficients, int degree) {
-    const vec square = x * x;
-    vec first = splat(coefficients[degree]), second = splat(coefficients[degree - 1]);
-    UNROLL
-    for (int i = degree - 2; i >= 1; i -= 2) {
-        first = first * square + coefficients[i];
-        second = second * square + coefficients[i - 1];
+/* The same of several vectors, each as two sums, of the even powers and of the odd ones: so many
+ * multiply-adds side by side keep a CPU busy, which sees only a few of them ahead. `count`, at most
+ * 4, is a constant where this is expanded. */
+INLINE void NAME(polynomials)(const size_t count, const vec *x, const REAL *coefficients,
+                              const int degree, vec *values) {
+    vec square[4], first[4], second[4];
+    UNROLL for (size_t v = 0; v < count; v++) {
+        square[v] = x[v] * x[v];
+        first[v] = splat(coefficients[degree]);
+        second[v] = splat(coefficients[degree - 1]);
     }
-    return degree % 2 ? first * x + second : (first * square + coefficients[0]) + second * x;
+    UNROLL for (int i = degree - 2; i >= 1; i -= 2) {
+        const vec odd = splat(coefficients[i]), even = splat(coefficients[i - 1]);
+        UNROLL for (size_t v = 0; v < count; v++) first[v] = first[v] * square[v] + odd;
+        UNROLL for (size_t v = 0; v < count; v++) second[v] = second[v] * square[v] + even;
+    }
+    UNROLL for (size_t v = 0; v < count; v++) values[v] =
+        degree % 2 ? first[v] * x[v] + second[v]
+                   : (first[v] * square[v] + coefficients[0]) + second[v] * x[v];
+}
+
+INLINE vec NAME(polynomial_by_halves)(vec x, const REAL *coefficients, const int degree) {
+    vec value;
+    NAME(polynomials)(1, &x, coefficients, degree, &value);
+    return value;
 }
 
 /* e^x for x <= 0, to about 1 ulp down to where the type ends; NaN for NaN. */
@@ -138,8 +152,8 @@ INLINE vec NAME(exp)(vec x) {
 }
 
 /* e^(x - 1/2) for -1/2 <= x <= 1/2: one polynomial, in half the time. */
-INLINE vec NAME(exp_narrow)(vec x) {
-    return NAME(polynomial_by_halves)(x, NAME(narrow_coefficients), NARROW_DEGREE);
+INLINE void NAME(exp_narrow)(const size_t count, const vec *x, vec *values) {
+    NAME(polynomials)(count, x, NAME(narrow_coefficients), NARROW_DEGREE, values);
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */
@@ -155,10 +169,16 @@ INLINE vec NAME(normal_tail)(vec a) {
     return (power + power * lost) * smooth;
 }
 
-/* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^4, with no exponential and no division. */
-INLINE vec NAME(gelu_near)(vec x) {
+/* GELU where |x| <= NEAR_END: Phi(-a) = q(a)^4, with no exponential and no division. q of some
+ * vectors, and what it makes of one. */
+INLINE void NAME(near_roots)(const size_t count, const vec *x, vec *q) {
+    vec away[4];
+    UNROLL for (size_t v = 0; v < count; v++) away[v] = absolute(x[v]) - NEAR_CENTRE;
+    NAME(polynomials)(count, away, NAME(near_coefficients), NEAR_DEGREE, q);
+}
+
+INLINE vec NAME(gelu_near)(vec x, vec q) {
     const vec a = absolute(x);
-    vec q = NAME(polynomial_by_halves)(a - NEAR_CENTRE, NAME(near_coefficients), NEAR_DEGREE);
     q *= q;
     q *= q;
     return (x + a) * (REAL)0.5 - a * q; /* half of x + |x| is x or 0, exactly */
@@ -166,12 +186,17 @@ INLINE vec NAME(gelu_near)(vec x) {
 
 /* Whether no lane of a comparison is true. */
 INLINE bool NAME(none)(ivec mask) {
+#if VECTOR_BYTES == 32 && defined(__AVX__)
+    typedef long long words __attribute__((vector_size(32)));
+    return __builtin_ia32_ptestz256((words)mask, (words)mask);
+#else
     uint64_t words[VECTOR_BYTES / sizeof(uint64_t)], any = 0;
     memcpy(words, &mask, sizeof words);
     UNROLL
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         any |= words[i];
     return !any;
+#endif
 }
 
 /* x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). For -inf it is NaN, as -inf * 0 is. */
@@ -180,7 +205,9 @@ INLINE vec NAME(gelu_of)(vec x) {
     const vec bounded = lesser(splat(TAIL_END), a);
     const vec value = choose(x > 0, x, x * 0) - bounded * NAME(normal_tail)(bounded);
     /* The same value for the same x, whatever its neighbours are. */
-    return choose(a <= NEAR_END, NAME(gelu_near)(x), value);
+    vec root;
+    NAME(near_roots)(1, &x, &root);
+    return choose(a <= NEAR_END, NAME(gelu_near)(x, root), value);
 }
 
 /* An exponential of at most 0 never overflows. What is more than a half is taken from 1: so

@@ -43,13 +43,15 @@ static void NAME(clamp)(const uc_finish *finish, const uc_rows *rows) {
 
 /* Some vectors share the test for values far from 0, which are rare behind a norm. */
 INLINE void NAME(gelu_group)(REAL *at, const size_t vectors) {
-    vec x[4];
+    vec x[4], root[4];
     ivec far = {0};
     UNROLL for (size_t i = 0; i < vectors; i++) {
         x[i] = load_vector(at + i * LANES);
         far |= ~(absolute(x[i]) <= NEAR_END);
     }
-    UNROLL for (size_t i = 0; i < vectors; i++) store_vector(at + i * LANES, NAME(gelu_near)(x[i]));
+    NAME(near_roots)(vectors, x, root);
+    UNROLL for (size_t i = 0; i < vectors; i++)
+        store_vector(at + i * LANES, NAME(gelu_near)(x[i], root[i]));
     if (!NAME(none)(far))
         for (size_t i = 0; i < vectors; i++)
             store_vector(at + i * LANES, NAME(gelu_of)(x[i]));

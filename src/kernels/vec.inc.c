@@ -267,14 +267,13 @@ INLINE void NAME(put_parts)(NAME(place) place, size_t at, vec a, vec b) {
     typedef uint16_t all __attribute__((vector_size(VECTOR_BYTES)));
     const vec upper = (vec)__builtin_shufflevector((all)a, (all)b, BOTH(UPPER_HALF)),
               lower = (vec)__builtin_shufflevector((all)a, (all)b, BOTH(LOWER_HALF));
-    REAL *to = (REAL *)(void *)((uc_half *)place.to + at),
-         *rest = (REAL *)(void *)((uc_half *)place.rest + at);
+    uc_half *to = (uc_half *)place.to + at, *rest = (uc_half *)place.rest + at;
     if (place.stream) {
-        NAME(stream_vector)(to, upper);
-        NAME(stream_vector)(rest, lower);
-    } else {
-        NAME(store_vector)(to, upper);
-        NAME(store_vector)(rest, lower);
+        NAME(stream_vector)((REAL *)(void *)to, upper);
+        NAME(stream_vector)((REAL *)(void *)rest, lower);
+    } else { /* at any address */
+        memcpy(to, &upper, sizeof upper);
+        memcpy(rest, &lower, sizeof lower);
     }
 }
 #undef UPPER_HALF
