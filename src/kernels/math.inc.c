@@ -152,8 +152,8 @@ INLINE vec NAME(exp)(vec x) {
 }
 
 /* e^(x - 1/2) for -1/2 <= x <= 1/2: one polynomial, in half the time. */
-INLINE void NAME(exp_narrow)(const size_t count, const vec *x, vec *values) {
-    NAME(polynomials)(count, x, NAME(narrow_coefficients), NARROW_DEGREE, values);
+INLINE vec NAME(exp_narrow)(vec x) {
+    return NAME(polynomial_by_halves)(x, NAME(narrow_coefficients), NARROW_DEGREE);
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */

@@ -77,28 +77,13 @@ typedef struct NAME(range) {
     REAL least, largest;
 } NAME(range);
 
-/* exp(value - largest), of some vectors side by side. Their number and what is known of the range
- * are constants where this is expanded. */
-INLINE void NAME(exponential)(const size_t count, const vec *values, const NAME(range) range,
-                              vec *to) {
-    vec x[4];
-    UNROLL for (size_t v = 0; v < count; v++) {
-        x[v] = values[v];
-        if (range.known)
-            x[v] = lesser(splat(range.largest), greater(splat(range.least), x[v]));
-        /* What this rounds is the same for all of them. */
-        x[v] -= range.narrow ? range.largest - (REAL)0.5 : range.largest;
-    }
-    if (range.narrow)
-        NAME(exp_narrow)(count, x, to);
-    else
-        UNROLL for (size_t v = 0; v < count; v++) to[v] = NAME(exp)(x[v]);
-}
-
-INLINE vec NAME(exponential_of)(vec value, const NAME(range) range) {
-    vec x;
-    NAME(exponential)(1, &value, range, &x);
-    return x;
+/* exp(value - largest). What is known of the range is a constant where this is expanded. */
+INLINE vec NAME(exponential)(vec x, const NAME(range) range) {
+    if (range.known)
+        x = lesser(splat(range.largest), greater(splat(range.least), x));
+    /* What this rounds is the same for all of them. */
+    return range.narrow ? NAME(exp_narrow)(x - (range.largest - (REAL)0.5))
+                        : NAME(exp)(x - range.largest);
 }
 
 /* Short rows that follow each other are taken as one, with what lies between them: which lanes of a
@@ -137,7 +122,7 @@ INLINE double NAME(masked_exponentials)(const uc_rows *rows, REAL *channel, cons
         for (size_t i = 0; i < masks->lanes; i += LANES) {
             ivec mask;
             memcpy(&mask, counts + i, sizeof mask);
-            const vec x = (vec)((ivec)NAME(exponential_of)(load_vector(at + i), range) & mask);
+            const vec x = (vec)((ivec)NAME(exponential)(load_vector(at + i), range) & mask);
             store_vector(at + i, x);
             NAME(add_term)(&sum, x);
         }
@@ -164,19 +149,19 @@ INLINE double NAME(exponentials)(const uc_rows *rows, REAL *channel, const NAME(
                 REAL *end = row + columns - LANES;
                 const vec last = load_vector(end);
                 for (; i + LANES <= columns; i += LANES) {
-                    const vec x = NAME(exponential_of)(load_vector(row + i), range);
+                    const vec x = NAME(exponential)(load_vector(row + i), range);
                     store_vector(row + i, x);
                     NAME(add_term)(&sum, x);
                 }
                 if (i < columns) {
-                    const vec x = NAME(exponential_of)(last, range);
+                    const vec x = NAME(exponential)(last, range);
                     store_vector(end, x);
                     NAME(add_term)(&sum, x * load_vector(mask + columns - i));
                 }
                 continue;
             }
             for (; i < columns; i++) {
-                const vec x = NAME(exponential_of)(splat(row[i]), range);
+                const vec x = NAME(exponential)(splat(row[i]), range);
                 row[i] = x[0];
                 sum.sum += x[0];
             }
@@ -218,13 +203,11 @@ INLINE vec NAME(lay_row)(const size_t phases, const NAME(range) range, const REA
         const size_t end = lanes - j < SUM_TERMS * LANES ? lanes : j + SUM_TERMS * LANES;
         vec part = {0};
         for (; j < end; j += LANES) {
-            vec x[6], v[12], all = {0};
-            UNROLL for (size_t e = 0; e < phases; e++) x[e] =
-                load_vector(from + e * phase_step + j);
-            const size_t some = phases == 6 ? 3 : phases;
-            UNROLL for (size_t e = 0; e < phases; e += some)
-                NAME(exponential)(some, x + e, range, v + e);
-            UNROLL for (size_t e = 0; e < phases; e++) all = e ? all + v[e] : v[e];
+            vec v[12], all = {0};
+            UNROLL for (size_t e = 0; e < phases; e++) {
+                v[e] = NAME(exponential)(load_vector(from + e * phase_step + j), range);
+                all = e ? all + v[e] : v[e];
+            }
             part += all;
 #if !REAL_IS_DOUBLE
             if (place.form == FORM_PARTS) {
