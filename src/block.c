@@ -173,6 +173,7 @@ static void lay_sets(const uc_walk *w, const uc_block *block, size_t first, size
             if (run.count)
                 uc_rows_finish(w, conv, uc_run_last_stages(w->pass), &rows, NULL, NULL);
         }
+        sets.rows.channels = w->pass->extent.channels; /* an op may have summed them */
         uc_run_lay(w, &sets, uc_walk_measures(w, set_number(w, block, set) / outputs));
     }
 }

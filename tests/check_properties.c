@@ -304,6 +304,8 @@ static const struct {
     {"bf16 1x12x4000, maxpool 3, conv_transpose 8 kernel 7 stride 3 padding 2, maxpool 2, "
      "softmax_channel",
      FAMILY_NORMAL},
+    {"f16 1x12x4001, maxpool 2, conv_transpose 8 kernel 7 stride 3 padding 2, maxpool 2",
+     FAMILY_NON_FINITE},
     {"f32 1x17x1x200, conv_transpose 2 kernel 1x9 stride 1x2 padding 0x60",
      FAMILY_NORMAL}, /* most inputs are not read, and one segment is all */
     {"f32 1x9x3x2000, conv_transpose 4 kernel 3x5 stride 1x3 padding 1x2", FAMILY_NON_FINITE},
@@ -377,6 +379,17 @@ static const struct {
      FAMILY_UNIFORM},
     {LAID, "f32 2x6x520x521, conv_transpose 4 kernel 2, clamp 0 1, softmax_space, mul scale",
      FAMILY_UNIFORM}, /* with two bands of the input */
+    {LAID,
+     "f32 2x5x9x11, conv_transpose 6 kernel 3 stride 2, sum_channel, clamp 0 1, softmax_space",
+     FAMILY_NORMAL}, /* or behind ops that need all channels */
+    {LAID,
+     "f16 1x16x9x24, conv_transpose 12 kernel 4 stride 2 padding 1 bias, sum_channel, gelu, "
+     "clamp -1 1, softmax_space, mul scale",
+     FAMILY_NON_FINITE},
+    {LAID,
+     "f64 2x16x3x9x11, conv_transpose 7 kernel 3 stride 2 padding 1, layernorm_channel 1e-5, "
+     "clamp -2 2, softmax_space",
+     FAMILY_UNIFORM},
 };
 
 static void run_directed(void) {
