@@ -115,6 +115,9 @@ static const char *const chains[] = {
     "f32 1x16x40x3, conv_transpose 8 kernel 4 stride 2 padding 1",
     "f32 1x16x6x30x2, conv_transpose 7 kernel 4 stride 2 padding 1",
     "f32 1x300x5x9, conv_transpose 3 kernel 4 stride 2 padding 1",
+    /* Padding wider than the kernel: some inputs are not read. */
+    "f32 1x16x8x34, conv_transpose 5 kernel 3x5 padding 0x12",
+    "f32 1x2x8x10, conv_transpose 5 kernel 3x5 padding 0x5",
     /* Ops behind it, pools that tiles are made of, ops that need everything. */
     "f32 1x16x6x6x6, conv_transpose 6 kernel 4 stride 2 padding 1 bias, maxpool 2",
     "f32 1x32x6x7x8, conv_transpose 6 kernel 5 stride 2 padding 2, maxpool 6, sum_channel",

@@ -405,6 +405,9 @@ static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size
                         size_t plane_step) {
     const REAL *from = columns;
     const size_t past = first < 0 ? (size_t)-first : 0, skipped = first > 0 ? (size_t)first : 0;
+    /* Where padding is wider than the kernel, the last columns are not read, nor is there room. */
+    const size_t room = planes * plane_step, end = past < room ? skipped + room - past : 0;
+    count = count < end ? count : end;
     for (size_t p = 0; p < planes; p++) {
         REAL *plane = (REAL *)to + p * plane_step;
         size_t j = past > p ? (past - p - 1) / planes + 1 : 0;
