@@ -158,6 +158,7 @@ static uc_rows fill_set(const uc_walk *w, const uc_block *block, const set_at *a
 static void lay_sets(const uc_walk *w, const uc_block *block, size_t first, size_t end) {
     const uc_plan *plan = w->plan;
     const size_t outputs = plan->outputs[0] * plan->outputs[1], conv = plan->chain.conv_stage + 1;
+    _Static_assert(UC_SETS >= UC_TOOM_OUTPUTS * UC_TOOM_OUTPUTS, "all sets of a phase at once");
     for (size_t set = first; set < end; set += outputs) {
         const set_at phase = find_set(w, set);
         uc_sets sets = {.rows = fill_set(w, block, &phase, set, NULL), .count = outputs};
