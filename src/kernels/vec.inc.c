@@ -304,7 +304,7 @@ INLINE void NAME(put_zipped_4)(NAME(place) place, size_t at, const vec v[4]) {
                            __builtin_shufflevector(v[0], v[1], ZIP_HIGH),
                            __builtin_shufflevector(v[2], v[3], ZIP_HIGH)};
 #endif
-    /* Two cache lines in turn: 2 % of a whole operator quicker than one after the other. */
+    /* Two cache lines in turn, since a half of each comes from the same two vectors. */
     UNROLL for (size_t i = 0; i < 2; i++) {
         const vec a = zipped[2 * i], b = zipped[2 * i + 1];
         NAME(put_vector)(place, at + i * LANES, __builtin_shufflevector(a, b, FIRST_HALVES));
