@@ -88,27 +88,27 @@ static void centre(const uc_kernels *kernels, void *reals, size_t count, size_t 
             singles[i * step] = (float)(singles[i * step] - mean);
 }
 
-double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel,
-                       size_t elems) {
+/* The largest magnitude of some weights, or NaN. */
+static double largest_of(const uc_kernels *kernels, uc_dtype dtype, const char *weights,
+                         size_t elems) {
     enum { ROWS = 16, COLUMNS = 64 };
     double reals[ROWS * COLUMNS] = {0}, cells[COLUMNS], largest = 0;
     for (size_t i = 0; i < elems; i += ROWS * COLUMNS) {
         const size_t left = elems - i, some = left < ROWS * COLUMNS ? left : ROWS * COLUMNS;
-        const void *from = (const char *)kernel + i * uc_dtype_bytes(dtype);
+        const char *from = weights + i * uc_dtype_bytes(dtype);
         const bool as_they_are =
             some == ROWS * COLUMNS && uc_dtype_bytes(dtype) == kernels->real_bytes;
         if (left > some)
-            uc_fetch((const char *)from + some * uc_dtype_bytes(dtype),
+            uc_fetch(from + some * uc_dtype_bytes(dtype),
                      (left - some < some ? left - some : some) * uc_dtype_bytes(dtype));
         if (some < ROWS * COLUMNS)
             memset(reals, 0, sizeof reals);
         if (!as_they_are)
             kernels->load(dtype, from, reals, some);
-        kernels->magnitudes(as_they_are ? from : reals, COLUMNS, ROWS, COLUMNS, cells);
+        kernels->magnitudes(as_they_are ? (const void *)from : reals, COLUMNS, ROWS, COLUMNS,
+                            cells);
         for (size_t k = 0; k < COLUMNS / kernels->vector_lanes; k++) {
-            const double cell = kernels->real_bytes == sizeof(double)
-                                    ? cells[k]
-                                    : ((const float *)(const void *)cells)[k];
+            const double cell = uc_real_at(kernels, cells, k);
             if (!(cell <= largest))
                 largest = cell;
             if (largest != largest)
@@ -116,6 +116,28 @@ double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *ke
         }
     }
     return largest;
+}
+
+/* Weights that one thread looks at: many enough to be worth a second one. */
+#define LARGEST_PART ((size_t)32 << 10)
+
+double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel, size_t elems,
+                       size_t threads) {
+    const size_t parts = uc_parts(elems, LARGEST_PART);
+    double largest = 0;
+    bool any_nan = false;
+#pragma omp parallel for num_threads((int)threads) if (threads > 1 && parts > 1)                   \
+    reduction(max                                                                                  \
+              : largest) reduction(||                                                              \
+                                   : any_nan)
+    for (size_t p = 0; p < parts; p++) {
+        const uc_span part = uc_part(elems, LARGEST_PART, p);
+        const double of_part = largest_of(
+            kernels, dtype, (const char *)kernel + part.begin * uc_dtype_bytes(dtype), part.count);
+        any_nan = any_nan || isnan(of_part);
+        largest = of_part > largest ? of_part : largest;
+    }
+    return any_nan ? NAN : largest;
 }
 
 /* One input channel's weights as reals, centred if they should be. */

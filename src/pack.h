@@ -26,7 +26,8 @@ typedef struct uc_pack {
 uc_status uc_pack_run(const uc_pack *pack);
 
 /* The largest magnitude of all weights; NaN or infinity where they are not all finite. */
-double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel, size_t elems);
+double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel, size_t elems,
+                       size_t threads);
 
 /* Where the weights of a phase start, in reals: behind the taps of all phases before it, which are
  * ordered d, h, w. */

@@ -384,6 +384,18 @@ static bool loads_rows(const uc_plan *plan, const uc_pass *pass) {
     return !can_borrow || uc_ops[chain->stage[0].op].needs != UC_NEEDS_WINDOW;
 }
 
+/* What a thread reads of a channel at a time, if it can, for the slab of a Winograd convolution:
+ * its rows lie one after the other, those of the next channel far away. With more rows than that
+ * some threads might have none. */
+#define SPLIT_BYTES ((size_t)512)
+#define SPLIT_ROWS 4
+
+static size_t split_rows(const uc_plan *plan) {
+    const uc_extent *in = &plan->chain.stage[plan->chain.conv_stage].in;
+    const size_t rows = SPLIT_BYTES / plan->kernels->real_bytes / in->size[2];
+    return !rows ? 1 : rows < SPLIT_ROWS ? rows : SPLIT_ROWS;
+}
+
 /* How many rows every stage makes at a time, and where they lie. */
 static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
@@ -402,7 +414,7 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             break;
         pass->rows_made[s - 1] = pass->rows_made[s];
         if (needs == UC_NEEDS_TAPS)
-            pass->rows_made[s - 1] = 1;
+            pass->rows_made[s - 1] = plan->winograd ? split_rows(plan) : 1;
         if (needs == UC_NEEDS_WINDOW) {
             const bool blocks = plan->winograd && s > chain->conv_stage;
             pass->merged[s] = uc_plan_merged(plan, pass, s, pass->rows_made[s]);

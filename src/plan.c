@@ -293,8 +293,9 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
     plan->panels = uc_panels_of(chain->stage[chain->conv_stage].out.channels, plan->kernels->panel);
     plan_turn(plan);
     const size_t kernel = chain->stage[chain->conv_stage].first_operand;
-    const double largest = uc_pack_largest(plan->kernels, chain->dtype, operands[kernel],
-                                           uc_shape_elems(&chain->operand[kernel].shape));
+    const double largest =
+        uc_pack_largest(plan->kernels, chain->dtype, operands[kernel],
+                        uc_shape_elems(&chain->operand[kernel].shape), plan->threads);
     plan->exact = !isfinite(largest);
     status = uc_algorithm_choose(plan, options, operands, largest);
     const uc_stage *conv = &chain->stage[chain->conv_stage];

@@ -11,17 +11,6 @@ static bool borrows_rows(const uc_walk *w) {
     return w->plan->chain.conv_stage == 0 && uc_plan_can_borrow(w->plan);
 }
 
-/* What a thread reads of a channel at a time, if it can: its rows lie one after the other, those of
- * the next channel far away. With more rows than that some threads might have none. */
-#define SPLIT_BYTES ((size_t)512)
-#define SPLIT_ROWS 4
-
-size_t uc_slab_split_rows(const uc_walk *w) {
-    const uc_extent *in = &w->plan->chain.in;
-    const size_t rows = SPLIT_BYTES / w->plan->kernels->real_bytes / in->size[2];
-    return !borrows_rows(w) || !rows ? 1 : rows < SPLIT_ROWS ? rows : SPLIT_ROWS;
-}
-
 void uc_slab_split(const uc_walk *w, size_t depth_index, size_t first, size_t count) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;

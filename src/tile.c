@@ -64,13 +64,15 @@ typedef struct band_work {
 
 /* The rows of the slab, some of a depth at a time. */
 static void split_band(const band_work *work, const uc_walk *w, uc_member *member) {
-    const size_t rows = uc_slab_split_rows(w), groups = uc_parts(work->rows, rows);
+    const size_t most = w->pass->rows_made[w->plan->chain.conv_stage],
+                 groups = (work->rows + most - 1) / most;
     for (size_t i; uc_team_take(member, work->depths * groups + 1, &i);) {
-        const uc_span some = uc_part(work->rows, rows, i % groups);
-        if (i == work->depths * groups)
+        if (i == work->depths * groups) {
             uc_slab_rest(w, work->depths, work->rows);
-        else
-            uc_slab_split(w, i / groups, some.begin, some.count);
+            continue;
+        }
+        const size_t first = i % groups * most, left = work->rows - first;
+        uc_slab_split(w, i / groups, first, left < most ? left : most);
     }
 }
 

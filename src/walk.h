@@ -173,9 +173,8 @@ void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, u
 
 /* ---- slab.c ---- */
 
-/* Some rows of the slab in planes, and how large their values are; how many are best. */
+/* Some rows of the slab in planes, and how large their values are. */
 void uc_slab_split(const uc_walk *w, size_t depth_index, size_t first, size_t count);
-size_t uc_slab_split_rows(const uc_walk *w);
 
 /* A slab in copies is cleared first, in so many parts; part i of it. */
 size_t uc_slab_clears(const uc_walk *w);

@@ -177,16 +177,9 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
                 uc_fetch((const char *)reals +
                              ((first + ci + CHANNELS_AHEAD) * channels + begin) * taps * bytes,
                          size * taps * bytes);
-            for (size_t c = 0; c < size; c++) {
-                const size_t from = ((first + ci) * channels + begin + c) * taps;
-                double *to = scratch + ci * size + c;
-                if (bytes == sizeof(float))
-                    for (size_t t = 0; t < taps; t++)
-                        to[t * count] = ((const float *)reals)[from + t];
-                else
-                    for (size_t t = 0; t < taps; t++)
-                        to[t * count] = ((const double *)reals)[from + t];
-            }
+            w->kernels->by_tap((const char *)reals +
+                                   ((first + ci) * channels + begin) * taps * bytes,
+                               size, taps, scratch + ci * size, count);
         }
         for (size_t i = 0; i < 2; i++) {
             weight_block b = {.winograd = &transforms[i],

@@ -539,6 +539,30 @@ static void check_weights(const uc_kernels *kernels, struct rng *rng, size_t ter
     buffer_free(&reals);
 }
 
+/* Weights of a panel's channels, tap by tap. */
+static void check_by_tap(const uc_kernels *kernels, struct rng *rng, size_t channels, size_t taps) {
+    const size_t step = channels + rng_below(rng, 3), last = (taps - 1) * step + channels;
+    struct buffer from = reals_new(kernels, channels * taps, random_guard(rng)),
+                  to = buffer_new(last * sizeof(double), sizeof(double), random_guard(rng));
+    for (size_t i = 0; i < channels * taps; i++)
+        real_set(kernels, from.data, i, rng_normal(rng));
+    double *got = to.data;
+    for (size_t i = 0; i < last; i++)
+        got[i] = -1e300;
+    kernels->by_tap(from.data, channels, taps, got, step);
+    size_t wrong = 0;
+    for (size_t i = 0; i < last; i++)
+        wrong += got[i] != (i % step < channels
+                                ? real_get(kernels, from.data, i % step * taps + i / step)
+                                : -1e300);
+    CHECK(wrong == 0, "%s: %zu taps of %zu channels: %zu wrong", kernels->name, taps, channels,
+          wrong);
+    CHECK(buffer_intact(&from) && buffer_intact(&to),
+          "%s: %zu taps of %zu channels: written outside", kernels->name, taps, channels);
+    buffer_free(&from);
+    buffer_free(&to);
+}
+
 static void check_combines(const uc_kernels *kernels, struct rng *rng) {
     for (size_t terms = 0; terms <= UC_COMBINE_TERMS; terms++)
         for (size_t vectors = 1; vectors <= 5; vectors++)
@@ -595,6 +619,9 @@ static void check_table(const uc_kernels *kernels) {
     for (size_t terms = 1; terms <= 8; terms++)
         for (size_t count = 1; count < 70; count += 1 + count / 5)
             check_weights(kernels, &rng, terms, count);
+    for (size_t channels = 1; channels <= kernels->panel; channels++)
+        for (size_t taps = 1; taps <= 28; taps++)
+            check_by_tap(kernels, &rng, channels, taps);
     check_splits(kernels, &rng);
 }
 

@@ -216,8 +216,10 @@ typedef struct uc_kernels {
     void (*split)(const void *columns, size_t count, ptrdiff_t first, size_t planes, void *to,
                   size_t plane_step);
 
-    /* Its weights, in double: to[i] = sum over t of factor[t] * from[t * step + i], for i of count;
-     * and the same rounded to reals. */
+    /* Its weights, in double. by_tap: to[t * step + c] = reals[c * taps + t]. transform: to[i] =
+     * sum over t of factor[t] * from[t * step + i], for i of count; and the same rounded to reals.
+     */
+    void (*by_tap)(const void *reals, size_t channels, size_t taps, double *to, size_t step);
     void (*transform)(const double *factor, size_t terms, const double *from, size_t step,
                       double *to, size_t count);
     void (*transform_last)(const double *factor, size_t terms, const double *from, size_t step,

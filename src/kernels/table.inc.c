@@ -31,6 +31,7 @@ const uc_kernels TABLE = {
     .combine = NAME(combine),
     .toom = NAME(toom),
     .split = NAME(split),
+    .by_tap = NAME(by_tap),
     .transform = NAME(transform),
     .transform_last = NAME(transform_last),
     .magnitudes = NAME(magnitudes),

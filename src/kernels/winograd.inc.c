@@ -342,6 +342,38 @@ static void NAME(toom)(const uc_toom_run *run) {
         singles[run->rows - 1](run, first);
 }
 
+/* Four channels by four taps are turned in registers; the last four channels may have some of those
+ * before them again. */
+static void NAME(by_tap)(const void *reals, size_t channels, size_t taps, double *to, size_t step) {
+    typedef REAL narrow __attribute__((vector_size(4 * sizeof(REAL))));
+    typedef double wide __attribute__((vector_size(4 * sizeof(double))));
+    const REAL *from = reals;
+    size_t t = 0;
+    for (; channels >= 4 && t + 4 <= taps; t += 4)
+        for (size_t i = 0; i < channels; i += 4) {
+            const size_t c = i + 4 <= channels ? i : channels - 4;
+            wide of_channel[4], pair[4];
+            UNROLL for (size_t k = 0; k < 4; k++) {
+                narrow some;
+                memcpy(&some, from + (c + k) * taps + t, sizeof some);
+                of_channel[k] = __builtin_convertvector(some, wide);
+            }
+            UNROLL for (size_t k = 0; k < 4; k += 2) {
+                pair[k] = __builtin_shufflevector(of_channel[k], of_channel[k + 1], 0, 4, 2, 6);
+                pair[k + 1] = __builtin_shufflevector(of_channel[k], of_channel[k + 1], 1, 5, 3, 7);
+            }
+            UNROLL for (size_t k = 0; k < 2; k++) {
+                const wide low = __builtin_shufflevector(pair[k], pair[k + 2], 0, 1, 4, 5),
+                           high = __builtin_shufflevector(pair[k], pair[k + 2], 2, 3, 6, 7);
+                memcpy(to + (t + k) * step + c, &low, sizeof low);
+                memcpy(to + (t + k + 2) * step + c, &high, sizeof high);
+            }
+        }
+    for (; t < taps; t++)
+        for (size_t c = 0; c < channels; c++)
+            to[t * step + c] = from[c * taps + t];
+}
+
 /* Sums of weights for a number of terms that is a constant where this is expanded, to doubles or to
  * reals. */
 #define TRANSFORM(terms, type)                                                                     \
