@@ -58,6 +58,9 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
                     .rows = count,
                     .columns = pass->columns[stages],
                     .phases = 1};
+    const size_t some = pass->run_panels * plan->kernels->panel;
+    if (some && made > chain->conv_stage && some < rows.channels)
+        rows.channels = some;
     if (plan->winograd && made > chain->conv_stage) {
         /* Lanes are tiles, before a pool and behind it. */
         rows.phases = uc_toom_tile(plan->transforms[0].dim[2]);
@@ -559,6 +562,30 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     pass->kept_elems = pass->block_panels * panel * rows.lanes;
 }
 
+/* What the channels of a run may take that are stored together: they, and what they are made of,
+ * share L1. */
+#define STORED_BYTES ((size_t)24 << 10)
+
+/* Cuts runs into panels where ops take channels one by one, unless some rows have no taps: those
+ * are made once, for all channels. */
+static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels)
+        return;
+    for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
+        if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
+            return;
+    for (size_t i = 0; i < 2; i++) {
+        const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], i);
+        if (axis.stride > axis.kernel)
+            return;
+    }
+    const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
+    const size_t fit = STORED_BYTES / plan->kernels->real_bytes / rows.lanes / plan->kernels->panel;
+    if (fit < plan->panels.count)
+        pass->run_panels = fit ? fit : 1;
+}
+
 uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     *pass = (uc_pass){.stages = stages,
@@ -591,5 +618,6 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         return status;
     count_runs(pass);
     plan_keeping(plan, pass);
+    plan_run_panels(plan, pass);
     return plan_rows(plan, pass);
 }

@@ -103,6 +103,10 @@ static bool take(size_t *total, size_t *offset, size_t count, size_t bytes) {
     return uc_size_mul(&count, bytes) && uc_size_add(total, count) && uc_size_align(total);
 }
 
+/* A processor fetches far ahead of where a thread reads. Buffers of two threads that lie nearer to
+ * each other than this would have their lines taken away by the other one. */
+#define BUFFERS_APART ((size_t)64 << 10)
+
 static uc_status plan_workspace(uc_plan *plan) {
     const uc_chain *chain = &plan->chain;
     const size_t bytes = plan->kernels->real_bytes;
@@ -130,6 +134,7 @@ static uc_status plan_workspace(uc_plan *plan) {
         (chain->stage[chain->conv_stage].in.size[2] - 1) / plan->kernels->vector_lanes + 1;
     plan->buffer_bytes = buffer;
     fits = fits && uc_size_mul(&plan->buffer_bytes, bytes) && uc_size_align(&plan->buffer_bytes) &&
+           uc_size_add(&plan->buffer_bytes, plan->threads > 1 ? BUFFERS_APART : 0) &&
            take(&total, &buffers, plan->threads, plan->buffer_bytes) &&
            take(&total, &plan->slab_offset, slab, bytes) &&
            take(&total, &plan->cells_offset, plan->winograd ? slab_rows * cells : 0, bytes) &&

@@ -63,6 +63,9 @@ typedef struct uc_pass {
     bool lays;
     size_t block_panels; /* of the convolution's output at a time: all where nothing is kept */
     size_t kept_elems;   /* of one run of a block */
+    /* Panels that a run is made, finished and stored in, one after the other, where no op needs all
+     * channels at once: so that they are still in L1 when they are stored. 0: all of its block. */
+    size_t run_panels;
     /* Of the clamp before the op it measures for, which is then done as they are measured; or NULL.
      */
     const double *bounds;

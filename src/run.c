@@ -155,15 +155,15 @@ static bool is_blank(const uc_walk *w, const uc_run_rows *run) {
             (pass->step == w->axis[1].stride && !uc_axis_phase_taps(&w->axis[1], h.phase)));
 }
 
-void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
+/* The channels of a run that its walk has entered. */
+static void make_channels(uc_walk *w, const uc_run_rows *run, size_t number, size_t runs_before) {
     const uc_pass *pass = w->pass;
-    const uc_run_rows run = enter_run(w, number);
-    const bool blank = is_blank(w, &run);
+    const bool blank = is_blank(w, run);
     if (pass->keeps)
         w->kept = uc_walk_kept(w, number);
     uc_rows rows = w->blank;
-    if (!blank || run.count > rows.rows)
-        uc_rows_make(w, uc_run_last_stages(pass), run.depth, run.height, pass->step, run.count,
+    if (!blank || run->count > rows.rows)
+        uc_rows_make(w, uc_run_last_stages(pass), run->depth, run->height, pass->step, run->count,
                      &rows);
     w->blank.rows = 0;
     if (blank)
@@ -172,13 +172,24 @@ void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
                                ? uc_walk_measures(w, runs_before + number)
                                : NULL;
     if (!measures)
-        uc_run_store(w, &run, &rows, NULL);
+        uc_run_store(w, run, &rows, NULL);
     else if (pass->lays) {
         uc_sets sets = {.rows = rows, .count = 1};
-        uc_run_place(w, &run, &sets, 0);
+        uc_run_place(w, run, &sets, 0);
         uc_run_lay(w, &sets, measures);
     } else
         uc_run_measure(w, &rows, measures);
+}
+
+void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
+    const uc_run_rows run = enter_run(w, number);
+    const size_t some = w->pass->run_panels;
+    for (size_t p = 0; some && p < w->plan->panels.count; p += some) {
+        uc_walk_enter_panels(w, p, some);
+        make_channels(w, &run, number, runs_before);
+    }
+    if (!some)
+        make_channels(w, &run, number, runs_before);
 }
 
 void uc_run_store_kept(const uc_walk *w, const uc_run_rows *run, uc_rows *rows,

@@ -7,8 +7,9 @@
 #include <omp.h>
 #endif
 
-void uc_team_run(size_t threads, void (*work)(uc_member *member, void *context), void *context) {
-    uc_team team = {.threads = threads, .alone = true};
+void uc_team_run(size_t threads, void (*publish)(void),
+                 void (*work)(uc_member *member, void *context), void *context) {
+    uc_team team = {.threads = threads, .publish = publish, .alone = true};
 #if defined(_OPENMP)
     if (threads > 1) {
         team.alone = false;
@@ -41,6 +42,8 @@ bool uc_team_take(uc_member *m, size_t count, size_t *thing) {
         *thing = m->next++;
         return true;
     }
+    if (m->team->publish)
+        m->team->publish();
     /* The other count was last used by the step before, which everyone has left. */
     m->step++;
     m->next = m->end = 0;

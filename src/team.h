@@ -9,6 +9,7 @@
 
 typedef struct uc_team {
     size_t threads;
+    void (*publish)(void);  /* what a member does for others to see its work, or NULL */
     bool alone;             /* one thread: nobody to wait for */
     atomic_size_t taken[2]; /* of the present step, and of the next one */
 } uc_team;
@@ -20,8 +21,10 @@ typedef struct uc_member {
     size_t step, next, end;
 } uc_member;
 
-/* Runs `work` on so many threads, or fewer where there are no more to be had. */
-void uc_team_run(size_t threads, void (*work)(uc_member *member, void *context), void *context);
+/* Runs `work` on so many threads, or fewer where there are no more to be had. At the end of each
+ * step its members publish what they have done. */
+void uc_team_run(size_t threads, void (*publish)(void),
+                 void (*work)(uc_member *member, void *context), void *context);
 
 /* The next of the `count` things that a step has to do. Members take neighbours, many at first and
  * fewer towards the end. False when all of them are done, by all members: each must ask until then.

@@ -41,16 +41,6 @@ static void merge_measures(const uc_walk *w, size_t runs) {
             summaries[c] = merge_summaries(summaries[c], uc_walk_measures(w, r)[c]);
 }
 
-/* The block of output channels that starts at a panel. */
-static void enter_block(uc_walk *w, size_t first_panel) {
-    const uc_panels cut = w->plan->panels;
-    const size_t left = cut.count - first_panel;
-    w->first_panel = first_panel;
-    w->panels = left < w->pass->block_panels ? left : w->pass->block_panels;
-    w->first_channel = uc_panel_begin(cut, first_panel);
-    w->channels = uc_panel_begin(cut, first_panel + w->panels) - w->first_channel;
-}
-
 /* The work of one band of one item. */
 typedef struct band_work {
     const uc_walk *walk;
@@ -109,7 +99,7 @@ static void work_on_band(uc_member *member, void *context) {
     else if (work->packs)
         pack_band(work, &w, member);
     for (size_t p = 0; p < plan->panels.count; p += pass->block_panels) {
-        enter_block(&w, p);
+        uc_walk_enter_panels(&w, p, pass->block_panels);
         const size_t things = work->whole + (work->count - work->whole) * work->shares;
         for (size_t i; uc_team_take(member, things, &i);) {
             const size_t share = i - work->whole;
@@ -148,6 +138,11 @@ static void enter_columns(uc_walk *w) {
         uc_run_enter(w, w->band[2]);
 }
 
+static void run_team(const uc_plan *plan, void (*work)(uc_member *member, void *context),
+                     void *context) {
+    uc_team_run(plan->threads, plan->streams ? plan->kernels->end_stream : NULL, work, context);
+}
+
 /* Packs and makes one band of one item. Returns how many runs it had. */
 static size_t run_band(uc_walk *w, size_t runs_before) {
     const uc_plan *plan = w->plan;
@@ -172,7 +167,7 @@ static size_t run_band(uc_walk *w, size_t runs_before) {
         w->classes = uc_run_count(w);
         work.whole = work.count = w->classes.all * w->band[0].count * w->segments;
     }
-    uc_team_run(plan->threads, work_on_band, &work);
+    run_team(plan, work_on_band, &work);
     return work.count;
 }
 
@@ -208,7 +203,7 @@ void uc_tile_run(const uc_plan *plan, const void *input, void *output, char *wor
                 w.channels = w.pass->extent.channels;
                 merge_measures(&w, w.pass->runs);
                 if (w.pass->lays)
-                    uc_team_run(plan->threads, multiply_laid, &w);
+                    run_team(plan, multiply_laid, &w);
             }
         }
     }

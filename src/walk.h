@@ -46,6 +46,16 @@ typedef struct uc_walk {
     uc_rows blank; /* this thread's last, if no tap reaches them: all such are the same */
 } uc_walk;
 
+/* The block of output channels that starts at a panel and has at most so many. */
+static inline void uc_walk_enter_panels(uc_walk *w, size_t first_panel, size_t most) {
+    const uc_panels cut = w->plan->panels;
+    const size_t left = cut.count - first_panel;
+    w->first_panel = first_panel;
+    w->panels = left < most ? left : most;
+    w->first_channel = uc_panel_begin(cut, first_panel);
+    w->channels = uc_panel_begin(cut, first_panel + w->panels) - w->first_channel;
+}
+
 static inline char *uc_walk_slab(const uc_walk *w) {
     return w->workspace + w->plan->slab_offset;
 }
@@ -96,10 +106,10 @@ static inline uc_rows uc_walk_rows(const uc_walk *w, size_t stages, size_t count
                        : uc_plan_rows(w->plan, w->pass, stages, count);
     rows.reals = w->buffer + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
     rows.columns = uc_walk_columns(w, stages);
-    if (stages > w->plan->chain.conv_stage && w->pass->keeps) {
-        rows.reals = w->kept;
+    if (stages > w->plan->chain.conv_stage && (w->pass->keeps || w->pass->run_panels))
         rows.channels = w->channels;
-    }
+    if (stages > w->plan->chain.conv_stage && w->pass->keeps)
+        rows.reals = w->kept;
     return rows;
 }
 

@@ -198,10 +198,12 @@ typedef struct uc_kernels {
     /* Elements of the chain's type to reals; and back, rows of all channels with their phases
      * zipped, rounded once to nearest even. Channels lie channel_step elements apart, rows
      * row_step. All lanes of a phase may be read. scales: what each channel is multiplied by first,
-     * or NULL. stream: nobody reads them soon. */
+     * or NULL. stream: nobody reads them soon, and another thread only behind end_stream() of this
+     * one. */
     void (*load)(uc_dtype dtype, const void *elements, void *reals, size_t count);
     void (*store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
                   size_t channel_step, size_t row_step, bool stream);
+    void (*end_stream)(void);
 
     /* The convolution; and the same without a multiplication by the zeros around the input, for
      * weights that are not all finite: an infinity times such a zero would be a NaN that no tap

@@ -250,8 +250,6 @@ INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const u
         }
         summaries[c] = (uc_summary){range.largest, sum + NAME(sum_of_lanes)(part)};
     }
-    if (stream)
-        NAME(end_stream)();
 }
 
 /* By what is known of the range, and whether it is streamed. */
@@ -383,8 +381,6 @@ INLINE void NAME(multiply_as)(const uc_form form, const bool stream, void *eleme
         }
         NAME(put_one)(place, i, value * times);
     }
-    if (stream)
-        NAME(end_stream)();
 }
 
 static void NAME(multiply_laid)(uc_dtype dtype, void *elements, const void *rest, size_t count,

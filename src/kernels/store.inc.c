@@ -166,8 +166,6 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                         __builtin_prefetch(row.from + rows->lanes + e * rows->phase_step + i);
             NAME(zip)(&row, (NAME(place)){to, form, stream, rest ? (char *)rest + at : NULL});
         }
-    if (stream)
-        NAME(end_stream)();
 }
 
 #define STORE(name, form)                                                                          \

@@ -26,6 +26,7 @@ const uc_kernels TABLE = {
     .vector_lanes = LANES,
     .load = NAME(load),
     .store = NAME(store),
+    .end_stream = NAME(end_stream),
     .conv = NAME(conv),
     .conv_exact = NAME(conv_exact),
     .combine = NAME(combine),

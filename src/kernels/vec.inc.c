@@ -112,7 +112,7 @@ INLINE void NAME(stream_vector)(REAL *to, vec v) {
 }
 
 /* Streamed stores are not ordered otherwise. */
-INLINE void NAME(end_stream)(void) {
+static void NAME(end_stream)(void) {
 #if defined(__x86_64__)
     __asm__ volatile("sfence" ::: "memory");
 #endif
