@@ -76,6 +76,8 @@ void uc_run_store(const uc_walk *w, const uc_run_rows *run, const uc_rows *rows,
     const uc_extent *out = &plan->chain.out;
     uc_rows there = *rows;
     there.rows = run->count;
+    if (w->pass->run_panels)
+        there.behind = out->channels - w->first_channel - w->channels;
     char *to =
         (char *)w->output +
         uc_walk_row_offset(w, out, plan->out_step, w->first_channel, run->depth, run->height) +

@@ -20,6 +20,7 @@ typedef struct uc_rows {
     size_t phases, phase_step;
     size_t rows, pitch; /* pitch: lanes from one row of a phase to the next */
     size_t columns;     /* of a row */
+    size_t behind;      /* channels that are stored right after these, in the next call */
 } uc_rows;
 
 /* What an EVERYTHING op knows of the values of one channel. For a softmax: the largest value, and

@@ -157,7 +157,8 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                                    rows->phase_step - r * rows->pitch};
             const size_t at = (c * channel_step + r * row_step) * bytes;
             char *to = (char *)elements + at;
-            if (!stream && c + 2 < rows->channels) /* every channel is a page of its own */
+            /* every channel is a page of its own */
+            if (!stream && c + 2 < rows->channels + rows->behind)
                 for (size_t i = 0; i < rows->columns * bytes; i += 64)
                     __builtin_prefetch(to + 2 * channel_step * bytes + i, 1);
             if (scales) /* rows that were kept come from afar */
