@@ -322,18 +322,20 @@ INLINE void NAME(gather)(vec (*fold)(vec, vec), const uc_form form, const size_t
                          REAL share, const void *elements, const size_t step[2], REAL *to,
                          size_t columns) {
     size_t o = 0;
-    for (; (form != FORM_F16 || HAS_F16) && o + LANES <= columns; o += LANES) {
-        vec a = NAME(load_elements)(form, elements, 2 * o),
-            b = NAME(load_elements)(form, elements, 2 * o + LANES);
+    /* The last vector may do some of those before it again. */
+    for (; (form != FORM_F16 || HAS_F16) && columns >= LANES && o < columns; o += LANES) {
+        const size_t first = o + LANES <= columns ? o : columns - LANES;
+        vec a = NAME(load_elements)(form, elements, 2 * first),
+            b = NAME(load_elements)(form, elements, 2 * first + LANES);
         for (size_t d = 0; d < window[0]; d++)
             for (size_t h = d == 0; h < window[1]; h++) {
-                const size_t at = d * step[0] + h * step[1] + 2 * o;
+                const size_t at = d * step[0] + h * step[1] + 2 * first;
                 a = fold(a, NAME(load_elements)(form, elements, at));
                 b = fold(b, NAME(load_elements)(form, elements, at + LANES));
             }
-        store_vector(to + o, fold(__builtin_shufflevector(a, b, EVEN_LANES),
-                                  __builtin_shufflevector(a, b, ODD_LANES)) *
-                                 share);
+        store_vector(to + first, fold(__builtin_shufflevector(a, b, EVEN_LANES),
+                                      __builtin_shufflevector(a, b, ODD_LANES)) *
+                                     share);
     }
     for (; o < columns; o++) {
         vec column[2];
