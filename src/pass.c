@@ -582,8 +582,9 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     }
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
     const size_t fit = STORED_BYTES / plan->kernels->real_bytes / rows.lanes / plan->kernels->panel;
-    if (fit < plan->panels.count)
-        pass->run_panels = fit ? fit : 1;
+    const size_t some = fit > 2 ? fit : 2; /* with fewer, finding a run's inputs would count */
+    if (some < plan->panels.count)
+        pass->run_panels = some;
 }
 
 uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
