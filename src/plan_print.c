@@ -48,9 +48,11 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                 pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
                 channels);
         else
-            fprintf(file,
-                    "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels\n",
-                    pass->rows, pass->conv_rows, rows.lanes, channels);
+            fprintf(
+                file,
+                "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels%s\n",
+                pass->rows, pass->conv_rows, rows.lanes, channels,
+                pass->run_panels ? " at a time" : "");
         if (pass->copies > 1)
             fprintf(file, "slab:      %zu copies, with no zeros between rows\n", pass->copies);
         fprintf(file, "cost:      %.4g FLOP for %.4g needed\n", executed_flops(plan, pass),

@@ -313,12 +313,13 @@ static const struct {
 };
 
 /* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
- * output channels; narrow rows that run on into each other; and spaces that are too large to be
- * kept. */
+ * output channels; narrow rows that run on into each other; spaces that are too large to be kept;
+ * and channels that are stored some at a time. */
 #define TURNED "turned:"
 #define SPREAD "taps in the place of channels"
 #define COPIES(count) "slab:      " #count " copies"
 #define LAID "laid down and multiplied"
+#define PANELS "channels at a time"
 static const struct {
     const char *says, *text;
     enum family family;
@@ -390,6 +391,19 @@ static const struct {
      "f64 2x16x3x9x11, conv_transpose 7 kernel 3 stride 2 padding 1, layernorm_channel 1e-5, "
      "clamp -2 2, softmax_space",
      FAMILY_UNIFORM},
+    {PANELS,
+     "f32 2x3x20x40, conv_transpose 20 kernel 4 stride 2 padding 1 bias, mul scale, add shift, "
+     "gelu",
+     FAMILY_NORMAL},
+    {PANELS, "f16 1x2x24x33, conv_transpose 19 kernel 3 stride 2 padding 1 bias, add shift",
+     FAMILY_NON_FINITE},
+    {PANELS, "bf16 1x3x4x10x21, conv_transpose 31 kernel 3 stride 3, clamp -0.5 0.5",
+     FAMILY_UNIFORM},
+    {PANELS, "f64 1x2x900, conv_transpose 25 kernel 3 stride 2", FAMILY_INTEGER},
+    {PANELS, "f32 1x16x600x1, conv_transpose 20 kernel 4x3 stride 2x1 padding 1 bias",
+     FAMILY_NORMAL},
+    {PANELS, "f32 1x2x3x3000, conv_transpose 23 kernel 3x4 stride 1x2, mul scale",
+     FAMILY_NORMAL}, /* rows in segments */
 };
 
 static void run_directed(void) {
