@@ -113,7 +113,7 @@ static const char *const chains[] = {
     "f32 1x16x19261, conv_transpose 1 kernel 3, avgpool 64",
     "f32 1x3x2x4, avgpool 1, conv_transpose 2 kernel 3",
     "f32 2x3x20x40, conv_transpose 20 kernel 4 stride 2 padding 1, gelu",
-    "bf16 1x16x4x10x34, avgpool 2, conv_transpose 16 kernel 3 stride 2 padding 1",
+    "bf16 1x48x6x18x34, avgpool 2, conv_transpose 48 kernel 4 stride 2 padding 1",
     "f32 1x3x4x2, maxpool 1, conv_transpose 2 kernel 3",
     "f64 1x3x2x2, maxpool 1x2, conv_transpose 2 kernel 3",
     "f32 1x1x1x1, conv_transpose 1 kernel 2x1000 stride 1x1152921504606846976, avgpool 2x1",
