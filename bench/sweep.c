@@ -14,7 +14,7 @@
 #include "timer.h"
 
 static const char help[] = "Usage: sweep [--threads N] [--seconds S] FILE\n\n"
-                           "FILE has a chain per line ('#' begins a comment). In each of eight "
+                           "FILE has a chain per line ('#' begins a comment). In each of twenty "
                            "rounds, each is executed for\n"
                            "S seconds (default 0.06), at least seven times; the least time counts. "
                            "A line is marked 'below'\n"
@@ -23,7 +23,7 @@ static const char help[] = "Usage: sweep [--threads N] [--seconds S] FILE\n\n"
                            "bandwidth.\n\n"
                            "Example: build/bench/sweep --seconds 0.05 bench/sweep.txt\n";
 
-#define ROUNDS 8 /* many short ones: what disturbs a shared machine lasts for seconds */
+#define ROUNDS 20 /* many short ones: what disturbs a shared machine lasts for seconds */
 #define BANDWIDTH_EVERY 16
 #define MAX_ROWS 256
 #define LEAST_RUNS 7
