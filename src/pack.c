@@ -88,7 +88,7 @@ static void centre(const uc_kernels *kernels, void *reals, size_t count, size_t 
             singles[i * step] = (float)(singles[i * step] - mean);
 }
 
-/* The largest magnitude of some weights, or NaN. */
+/* The largest magnitude of some weights, or infinity if one is NaN. */
 static double largest_of(const uc_kernels *kernels, uc_dtype dtype, const char *weights,
                          size_t elems) {
     enum { ROWS = 16, COLUMNS = 64 };
@@ -109,10 +109,9 @@ static double largest_of(const uc_kernels *kernels, uc_dtype dtype, const char *
                             cells);
         for (size_t k = 0; k < COLUMNS / kernels->vector_lanes; k++) {
             const double cell = uc_real_at(kernels, cells, k);
-            if (!(cell <= largest))
-                largest = cell;
-            if (largest != largest)
-                return largest;
+            if (isnan(cell))
+                return INFINITY;
+            largest = cell > largest ? cell : largest;
         }
     }
     return largest;
@@ -125,19 +124,17 @@ double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *ke
                        size_t threads) {
     const size_t parts = uc_parts(elems, LARGEST_PART);
     double largest = 0;
-    bool any_nan = false;
 #pragma omp parallel for num_threads((int)threads) if (threads > 1 && parts > 1)                   \
     reduction(max                                                                                  \
-              : largest) reduction(||                                                              \
-                                   : any_nan)
+              : largest)
     for (size_t p = 0; p < parts; p++) {
         const uc_span part = uc_part(elems, LARGEST_PART, p);
-        const double of_part = largest_of(
-            kernels, dtype, (const char *)kernel + part.begin * uc_dtype_bytes(dtype), part.count);
-        any_nan = any_nan || isnan(of_part);
-        largest = of_part > largest ? of_part : largest;
+        largest =
+            fmax(largest,
+                 largest_of(kernels, dtype,
+                            (const char *)kernel + part.begin * uc_dtype_bytes(dtype), part.count));
     }
-    return any_nan ? NAN : largest;
+    return largest;
 }
 
 /* One input channel's weights as reals, centred if they should be. */

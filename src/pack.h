@@ -25,7 +25,7 @@ typedef struct uc_pack {
 /* Needs memory for a while: UC_OK or UC_NO_MEMORY. */
 uc_status uc_pack_run(const uc_pack *pack);
 
-/* The largest magnitude of all weights; NaN or infinity where they are not all finite. */
+/* The largest magnitude of all weights; infinity where they are not all finite. */
 double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *kernel, size_t elems,
                        size_t threads);
 

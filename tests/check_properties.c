@@ -310,6 +310,7 @@ static const struct {
      FAMILY_NORMAL}, /* most inputs are not read, and one segment is all */
     {"f32 1x9x3x2000, conv_transpose 4 kernel 3x5 stride 1x3 padding 1x2", FAMILY_NON_FINITE},
     {"f32 1x20x3000x1, conv_transpose 6 kernel 3x1 padding 1x0", FAMILY_INTEGER},
+    {"f32 1x64x12x16, conv_transpose 128 kernel 3 padding 1", FAMILY_NON_FINITE}, /* many weights */
 };
 
 /* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
