@@ -4,6 +4,7 @@
 #include "params.h"
 #include "run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -235,6 +236,32 @@ static void check_small_calls(void) {
     free(version);
 }
 
+/* One weight of many that is not finite is found wherever it is, by one thread or by several. */
+static void check_weights_not_finite(void) {
+    struct scene scene = scene_new("f32 1x64x12x16, conv_transpose 128 kernel 3 padding 1");
+    const uc_operand kernel = uc_chain_operand(scene.chain, 0);
+    size_t elems = 1;
+    for (size_t i = 0; i < kernel.shape.ndim; i++)
+        elems *= kernel.shape.dim[i];
+    float *weights = malloc(elems * sizeof *weights);
+    memcpy(weights, scene.data.operands[0], elems * sizeof *weights);
+    struct scene planted = scene;
+    planted.data.operands[0] = weights;
+    const size_t places[] = {0, elems / 2 - 1, elems / 2, elems - 1};
+    for (size_t i = 0; i < 4 * 2 * 2; i++) {
+        float *weight = &weights[places[i % 4]];
+        const float before = *weight;
+        const uc_options options = {sizeof options, 1 + i / 4 % 2, UC_ACCURACY_STRICT, UC_ISA_AUTO,
+                                    UC_ALGORITHM_WINOGRAD};
+        expect_plan("finite weights", &planted, &options, UC_OK, "");
+        *weight = i / 8 ? NAN : -INFINITY;
+        expect_plan("a weight that is not finite", &planted, &options, UC_UNSUPPORTED, "finite");
+        *weight = before;
+    }
+    free(weights);
+    scene_free(&scene);
+}
+
 /* Success leaves the message of the last failure alone. */
 static void check_last_error(const struct scene *scene) {
     check_status("no text", UC_INVALID, uc_chain_parse(NULL, &(uc_chain *){NULL}));
@@ -256,6 +283,7 @@ int main(void) {
     check_reference_arguments(&scene);
     check_empty_batch();
     check_print(&scene);
+    check_weights_not_finite();
     check_last_error(&scene);
     scene_free(&scene);
     return check_done();
