@@ -124,6 +124,7 @@ double uc_pack_largest(const uc_kernels *kernels, uc_dtype dtype, const void *ke
                        size_t threads) {
     const size_t parts = uc_parts(elems, LARGEST_PART);
     double largest = 0;
+    (void)threads; /* there is one without OpenMP */
 #pragma omp parallel for num_threads((int)threads) if (threads > 1 && parts > 1)                   \
     reduction(max                                                                                  \
               : largest)
