@@ -3,6 +3,7 @@
 #include "call.h"
 #include "params.h"
 #include "run.h"
+#include "team.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -118,7 +119,40 @@ static void check_tiles(void) {
         check_problem(&shared, 2);
 }
 
+/* A team: everything is done once, and when a step ends all members have published their work. */
+enum { STEPS = 4, THINGS = 37 };
+static atomic_size_t joined, published, done[STEPS][THINGS], too_early;
+
+static void publish(void) {
+    atomic_fetch_add(&published, 1);
+}
+
+static void take_steps(uc_member *member, void *context) {
+    (void)context;
+    atomic_fetch_add(&joined, 1);
+    for (size_t step = 0; step < STEPS; step++) {
+        for (size_t i; uc_team_take(member, THINGS, &i);)
+            atomic_fetch_add(&done[step][i], 1);
+        if (atomic_load(&published) < (step + 1) * atomic_load(&joined))
+            atomic_fetch_add(&too_early, 1);
+    }
+}
+
+static void check_team(size_t threads) {
+    joined = published = too_early = 0;
+    memset(done, 0, sizeof done);
+    uc_team_run(threads, publish, take_steps, NULL);
+    CHECK(joined >= 1 && joined <= threads, "%zu of %zu threads", (size_t)joined, threads);
+    CHECK(published == STEPS * joined && !too_early, "%zu threads: %zu published, %zu too early",
+          threads, (size_t)published, (size_t)too_early);
+    for (size_t i = 0; i < STEPS * THINGS; i++)
+        CHECK(done[i / THINGS][i % THINGS] == 1, "%zu threads: thing %zu done %zu times", threads,
+              i, (size_t)done[i / THINGS][i % THINGS]);
+}
+
 int main(void) {
+    for (size_t threads = 1; threads <= 5; threads++)
+        check_team(threads);
     for (size_t i = 0; i < operator_total; i++)
         check_operator(&operators[i], (uc_dtype)(i % 4));
     check_tiles();
