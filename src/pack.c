@@ -201,7 +201,7 @@ uc_status uc_pack_run(const uc_pack *pack) {
             walk.reals = to;
             load_channel(pack, ci, taps, to);
             if (pack->spread)
-                uc_spread_place(kernels, pack->conv, ci, to, pack->weights);
+                uc_spread_place(pack->spread, kernels, pack->conv, ci, to, pack->weights);
             else if (!pack->transforms)
                 place_channel(&walk);
         }

@@ -16,7 +16,7 @@ typedef struct uc_pack {
     const void *kernel, *conv_bias; /* NULL: no bias */
     bool centred;
     void *weights, *bias;
-    bool spread;                          /* in the order of spread.h instead */
+    const struct uc_spread *spread;       /* NULL, or in the order of spread.h instead */
     const struct uc_winograd *transforms; /* NULL, or two instead of the order above */
     void *transformed[2];
     size_t threads;

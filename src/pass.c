@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "memory.h"
-#include "spread.h"
 #include "status.h"
 
 /* What a slab may take, if one row does not need more; and where even that is cut: the rows that it
@@ -428,18 +427,10 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         }
     }
     if (plan->spreads && pass->stages > chain->conv_stage) {
-        const uc_stage *conv = &chain->stage[chain->conv_stage];
-        const uc_axis axis = uc_axis_of(conv, 2);
-        const size_t of_phase =
-            (pass->rows_made[chain->conv_stage + 1] - 1) / conv->conv.stride[1] + 1;
-        const bool all = pass->segment == pass->extent.size[2];
-        size_t elems =
-            uc_round_up(all ? axis.in : inputs_of(&axis, pass->columns[chain->conv_stage + 1]),
-                        plan->kernels->vector_lanes);
+        size_t elems;
         pass->spread_at = pass->buffer_elems;
-        fits = fits && uc_size_mul(&elems, uc_spread_products(conv)) &&
-               uc_size_mul(&elems, of_phase) && uc_size_add(&pass->buffer_elems, elems) &&
-               uc_size_align(&pass->buffer_elems);
+        fits = fits && uc_spread_elems(&plan->spread, plan->kernels, &elems) &&
+               uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
     }
     if (uc_plan_is_turned(plan)) { /* no element is larger than a real */
         const size_t in = chain->in.size[2], out = chain->out.size[2];
@@ -608,7 +599,8 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         pass->step = uc_plan_step(plan, stages);
         pass->rows = pass->conv_rows;
         if (plan->spreads && made_by_conv(chain, stages))
-            pass->rows = uc_spread_rows(plan->kernels, &chain->stage[chain->conv_stage]) * stride;
+            pass->rows =
+                uc_spread_rows(&plan->spread, plan->kernels, &chain->stage[chain->conv_stage]);
         if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
             pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
         if (pass->rows > UC_MAX_ROWS)

@@ -13,7 +13,6 @@
 #include "dtype.h"
 #include "memory.h"
 #include "pack.h"
-#include "spread.h"
 #include "status.h"
 #include "tile.h"
 #include "turn.h"
@@ -219,7 +218,7 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                (!plan->winograd || uc_winograd_weights(&plan->transforms[i], &weights[i])) &&
                take(&total, &at[i], weights[i], bytes);
     fits = fits && take(&total, &bias, conv->out.channels, bytes) &&
-           take(&total, &spread_bias, plan->spreads ? uc_spread_products(conv) : 0, bytes);
+           take(&total, &spread_bias, plan->spreads ? plan->spread.products : 0, bytes);
     for (size_t s = 0; s < chain->stage_count; s++)
         if (*chain->stage[s].operand)
             fits = fits && take(&total, &offset[s], chain->stage[s].out.channels, bytes);
@@ -247,7 +246,7 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     plan->bias = memory + bias;
     plan->spread_bias = memory + spread_bias;
     if (plan->spreads)
-        memset(plan->spread_bias, 0, uc_spread_products(conv) * bytes);
+        memset(plan->spread_bias, 0, plan->spread.products * bytes);
     for (size_t i = 0; i < 2; i++) {
         plan->transforms[i].weights = memory + at[i];
         plan->transforms[i].bias = plan->bias;
@@ -268,7 +267,7 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                           .centred = plan->centred_stage != 0,
                           .weights = plan->weights,
                           .bias = plan->bias,
-                          .spread = plan->spreads,
+                          .spread = plan->spreads ? &plan->spread : NULL,
                           .transforms = plan->winograd ? plan->transforms : NULL,
                           .transformed = {memory + at[0], memory + at[1]},
                           .threads = plan->threads};
@@ -308,8 +307,10 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
                     uc_spread_pays(plan->kernels, conv);
     plan->borrows = plan->spreads && !chain->conv_stage && uc_plan_can_borrow(plan) &&
                     !uc_spread_packs(plan->kernels, conv);
-    if (plan->spreads)
-        plan->spread_panels = uc_panels_of(uc_spread_products(conv), plan->kernels->panel);
+    if (plan->spreads) /* a pool would have single rows, which have few of the taps */
+        plan->spread = uc_spread_of(plan->kernels, conv,
+                                    plan->borrows && uc_spread_gathers(plan->kernels, conv) &&
+                                        uc_plan_window(chain, chain->stage_count, 1) == 1);
     if (!plan->amx.kernels || !plan->amx.native) /* centred weights would not be bf16 any more */
         plan_centred(plan);
     return status;

@@ -7,6 +7,7 @@
 #include "direct.h"
 #include "kernels/kernels.h"
 #include "phase.h"
+#include "spread.h"
 #include "winograd.h"
 
 /* What rows may take that are kept until everything has been measured. */
@@ -101,14 +102,14 @@ struct uc_plan {
     void *per_channel[UC_MAX_STAGES]; /* operand of a stage as reals, or NULL */
     void *curve[UC_MAX_STAGES];       /* of a stage: what it takes along, see curve.h, or NULL */
     size_t curve_degree[UC_MAX_STAGES];
-    void *operand_memory;     /* where all of them live */
-    size_t weight_bytes;      /* of the packed weights */
-    size_t centred_stage;     /* the layer norm that the weights are centred for, or 0 */
-    bool exact;               /* the weights are not all finite */
-    bool spreads;             /* taps take the place of channels, see spread.h */
+    void *operand_memory; /* where all of them live */
+    size_t weight_bytes;  /* of the packed weights */
+    size_t centred_stage; /* the layer norm that the weights are centred for, or 0 */
+    bool exact;           /* the weights are not all finite */
+    bool spreads;         /* taps take the place of channels, see spread.h */
+    uc_spread spread;
+    void *spread_bias;        /* of its products: none */
     bool borrows;             /* and the input is read where it is: there is no slab */
-    uc_panels spread_panels;  /* of its products */
-    void *spread_bias;        /* of as many: none */
     bool idle[UC_MAX_STAGES]; /* stages with nothing to do */
     bool streams;             /* the output is too large for the caches */
 

@@ -97,9 +97,10 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
                 uc_amx_name(&plan->amx), centred, plan->why_direct);
     else
         fprintf(file, "algorithm: direct, by phases%s%s\n",
-                plan->exact     ? ", tap by tap"
-                : plan->spreads ? ", taps in the place of channels"
-                                : "",
+                plan->exact            ? ", tap by tap"
+                : plan->spread.gathers ? ", taps in the place of channels, inputs gathered"
+                : plan->spreads        ? ", taps in the place of channels"
+                                       : "",
                 centred);
     if (!plan->winograd)
         fprintf(file, "rejected:  winograd: %s\n", plan->why_direct);

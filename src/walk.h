@@ -1,6 +1,6 @@
 /* One walk over a pass, as all of its rooms see it, and what they do for each other.
  * tile.c goes over bands; slab.c packs the input; run.c makes runs of rows and block.c blocks of
- * them; rows.c has the rows of every stage, fill.c those of the convolution. */
+ * them; rows.c has the rows of every stage, fill.c and spread.c those of the convolution. */
 #ifndef UC_WALK_H
 #define UC_WALK_H
 
@@ -180,6 +180,11 @@ void uc_rows_finish(const uc_walk *w, size_t first, size_t stages, uc_rows *rows
 
 /* Rows height, height + stride, ... of one depth. */
 void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows);
+
+/* ---- spread.c ---- */
+
+/* Rows height, height + 1, ... of one depth, with few channels. */
+void uc_spread_fill(const uc_walk *w, size_t depth, size_t height, const uc_rows *rows);
 
 /* ---- slab.c ---- */
 

@@ -314,10 +314,11 @@ static const struct {
 };
 
 /* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
- * output channels; narrow rows that run on into each other; spaces that are too large to be kept;
- * and channels that are stored some at a time. */
+ * output channels, whose inputs may lie in each other's way; narrow rows that run on into each
+ * other; spaces that are too large to be kept; and channels that are stored some at a time. */
 #define TURNED "turned:"
 #define SPREAD "taps in the place of channels"
+#define GATHERED "inputs gathered"
 #define COPIES(count) "slab:      " #count " copies"
 #define LAID "laid down and multiplied"
 #define PANELS "channels at a time"
@@ -360,6 +361,17 @@ static const struct {
     {SPREAD, "f32 1x24x5x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
     /* runs whose first row no tap reaches */
     {SPREAD, "f32 1x24x12x16, conv_transpose 2 kernel 3x4 stride 8x1 padding 3x1", FAMILY_NORMAL},
+    {GATHERED, "f32 2x20x16x64, conv_transpose 1 kernel 4 stride 2 padding 1 bias", FAMILY_NORMAL},
+    {GATHERED, "f32 1x150x32x32, conv_transpose 3 kernel 3 padding 1, sigmoid", FAMILY_UNIFORM},
+    {GATHERED,
+     "f64 2x17x4x8x16, conv_transpose 2 kernel 3x2x5 stride 2x1x3 padding 1x0x2, softmax_space",
+     FAMILY_NORMAL},
+    {GATHERED, "f32 1x24x128x24, conv_transpose 2 kernel 5x7 stride 3x2 padding 2x3",
+     FAMILY_INTEGER},
+    {GATHERED, "f32 1x24x64x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
+    {GATHERED, "f32 1x20x2x1536, conv_transpose 3 kernel 3 stride 2 padding 1, clamp -1 1",
+     FAMILY_NORMAL}, /* rows in segments */
+    {GATHERED, "f32 1x24x64x16, conv_transpose 2 kernel 3x4 stride 8x1 padding 3x1", FAMILY_NORMAL},
     {COPIES(3), "f32 2x2x4x4x4, conv_transpose 3 kernel 4 stride 2 padding 1, gelu", FAMILY_NORMAL},
     {COPIES(2), "f64 2x3x5x6, conv_transpose 7 kernel 3 stride 2 padding 1 output_padding 1 bias",
      FAMILY_INTEGER},

@@ -88,6 +88,13 @@ static inline size_t uc_panel_size(uc_panels panels, size_t p) {
     return panels.size + (p < panels.larger);
 }
 
+/* The panel that has a channel. */
+static inline size_t uc_panel_of(uc_panels panels, size_t channel) {
+    const size_t in_larger = panels.larger * (panels.size + 1);
+    return channel < in_larger ? channel / (panels.size + 1)
+                               : panels.larger + (channel - in_larger) / panels.size;
+}
+
 /* Sums of about this many products are added up apart, so that the error of a long sum grows with
  * the number of its parts, not of its terms. */
 #define UC_CHAIN_PRODUCTS 256
