@@ -91,6 +91,8 @@ static void pack_copies(const uc_walk *w, const char *row, size_t step, char *to
                 memset(lanes, 0, before * bytes);
                 memset(lanes + (before + some) * bytes, 0, (room - some) * bytes);
             }
+            if (!i && c + UC_ROWS_AHEAD < channels)
+                uc_fetch(from + UC_ROWS_AHEAD * step, some * bytes);
             copy_short(lanes + before * bytes, from, some * bytes);
             lanes += pass->channel_step * bytes;
             from += step;
