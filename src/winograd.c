@@ -298,7 +298,9 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     b->input_bytes = uc_round_up(b->lanes, b->pair) * lane_inputs;
     const size_t pairs = CHUNK_BYTES / bytes / phase_rows(w) / in_channels / b->pair;
     b->chunk = (pairs ? pairs : 1) * b->pair;
-    b->chunk = b->chunk < b->used ? b->chunk : b->used;
+    /* One vector as the last chunk would have all weights come from afar for itself. */
+    const bool alone = b->used % b->chunk == vector && b->used < 3 * b->chunk;
+    b->chunk = b->chunk < b->used && !alone ? b->chunk : b->used;
     b->plane_step = uc_round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
     b->scratch_elems = scratch_of(w, b).total;
 }
