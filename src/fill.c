@@ -1,4 +1,4 @@
-/* Rows of the convolution, from the slab or from the input where it is.
+/* Rows of the convolution, from the slab.
  * Called by rows.c. */
 #include "walk.h"
 

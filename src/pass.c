@@ -525,7 +525,8 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     if (pass->stages == chain->stage_count)
         return;
     const size_t rows_before = pass->rows;
-    if (!plan->winograd && pass->conv_rows == 1 && made_by_conv(chain, pass->stages)) {
+    if (!plan->winograd && !plan->spread.gathers && pass->conv_rows == 1 &&
+        made_by_conv(chain, pass->stages)) {
         /* With few channels a run may have more rows: less to do for each. */
         const uc_rows row = uc_plan_rows(plan, pass, pass->stages, 1);
         const size_t fit = RUN_BYTES / (2 * panel * row.lanes * bytes);
@@ -600,7 +601,9 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         pass->rows = pass->conv_rows;
         if (plan->spreads && made_by_conv(chain, stages))
             pass->rows =
-                uc_spread_rows(&plan->spread, plan->kernels, &chain->stage[chain->conv_stage]);
+                uc_spread_rows(&plan->spread, plan->kernels, &chain->stage[chain->conv_stage],
+                               (double)pass->extent.size[0] * (double)pass->extent.size[1] *
+                                   (double)uc_parts(pass->extent.size[2], pass->segment));
         if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
             pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
         if (pass->rows > UC_MAX_ROWS)

@@ -2,6 +2,7 @@
  * Called by plan.c, pass.c, direct.c, pack.c and fill.c. */
 #include "spread.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "direct.h"
@@ -49,7 +50,7 @@ bool uc_spread_packs(const uc_kernels *kernels, const uc_stage *conv) {
 }
 
 /* Input channels go some at a time, a part of about the same size each: what is multiplied by all
- * panels of weights, and those, should stay in L1. */
+ * panels of weights should stay in L1. */
 #define PART_CHANNELS 128
 
 static uc_panels parts_of(const uc_stage *conv) {
@@ -76,10 +77,18 @@ bool uc_spread_gathers(const uc_kernels *kernels, const uc_stage *conv) {
            conv->conv.kernel[1] * conv->conv.kernel[2] * conv->out.channels <= MOST_PRODUCTS;
 }
 
+/* What the products of a piece of the input may take, if it has a few lanes then. */
+#define PRODUCT_BYTES ((size_t)24 << 10)
+#define LEAST_LANES 64
+
 uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool gathers) {
+    const size_t vector = kernels->vector_lanes, columns = uc_round_up(conv->in.size[2], vector),
+                 least = columns < LEAST_LANES ? columns : LEAST_LANES;
     uc_spread s = {.taps = gathers ? conv->conv.kernel[1] : 1, .gathers = gathers};
     s.products = s.taps * conv->conv.kernel[2] * conv->out.channels;
     s.panels = uc_panels_of(s.products, kernels->panel);
+    s.lanes = PRODUCT_BYTES / kernels->real_bytes / s.products / vector * vector;
+    s.lanes = s.lanes < least ? least : s.lanes;
     return s;
 }
 
@@ -112,38 +121,32 @@ void uc_spread_place(const uc_spread *s, const uc_kernels *kernels, const uc_sta
     }
 }
 
-/* What the products of some rows of inputs may take, and those: they are read again, by the next
- * tap or panel of products. */
-#define PRODUCT_BYTES ((size_t)24 << 10)
+/* What some rows of inputs may take: the next tap reads them again. */
 #define INPUT_BYTES ((size_t)256 << 10)
-#define LEAST_LANES 64
-
-/* Lanes that are multiplied at a time. */
-static size_t piece_lanes(const uc_spread *s, const uc_kernels *kernels) {
-    const size_t fit = PRODUCT_BYTES / kernels->real_bytes / s->products;
-    return fit < LEAST_LANES ? LEAST_LANES : fit / kernels->vector_lanes * kernels->vector_lanes;
-}
 
 /* With all taps at a time, inputs of a run's first and last rows are read and in part multiplied
- * for nothing. */
-#define LEAST_ROWS 8
+ * for nothing, so there should be some rows; but a few runs for threads, too. */
+#define GATHERED_ROWS 8 /* and a stride as many */
+#define GATHERED_RUNS 12
 
-size_t uc_spread_rows(const uc_spread *s, const uc_kernels *kernels, const uc_stage *conv) {
-    const size_t columns = conv->in.size[2],
-                 products = piece_lanes(s, kernels) / uc_round_up(columns, kernels->vector_lanes),
+size_t uc_spread_rows(const uc_spread *s, const uc_kernels *kernels, const uc_stage *conv,
+                      double rows) {
+    const size_t columns = conv->in.size[2], pitch = uc_round_up(columns, kernels->vector_lanes),
                  inputs = INPUT_BYTES / kernels->real_bytes / columns / PART_CHANNELS,
-                 rows = products < inputs ? products : inputs, least = s->gathers ? LEAST_ROWS : 1;
-    return (rows > least ? rows : least) * conv->conv.stride[1];
+                 products = s->lanes / pitch, fit = inputs < products ? inputs : products;
+    const double stride = (double)conv->conv.stride[1], few = rows / GATHERED_RUNS / stride,
+                 some = s->gathers ? fmin(fmax(few, 2), GATHERED_ROWS) : fmax((double)fit, 1);
+    return (size_t)fmin(some * stride, UC_MAX_ROWS);
 }
 
 /* What is gathered of a channel at a time: two vectors, and a line of a cache at least. */
 static size_t block_bytes(const uc_kernels *kernels) {
-    const size_t line = 64, two = 2 * kernels->vector_lanes * kernels->real_bytes;
-    return two > line ? two : line;
+    const size_t two = 2 * kernels->vector_lanes * kernels->real_bytes;
+    return two > L1_LINE ? two : L1_LINE;
 }
 
 bool uc_spread_elems(const uc_spread *s, const uc_kernels *kernels, size_t *elems) {
-    *elems = piece_lanes(s, kernels);
+    *elems = s->lanes;
     return uc_size_mul(elems, s->products) &&
            (!s->gathers ||
             uc_size_add(elems, PART_CHANNELS * block_bytes(kernels) / kernels->real_bytes));
@@ -153,7 +156,7 @@ bool uc_spread_elems(const uc_spread *s, const uc_kernels *kernels, size_t *elem
 typedef struct piece {
     size_t depth, height, rows;
     uc_span columns;
-    size_t channel, channels;
+    size_t channel; /* the first */
 } piece;
 
 /* Brings together some bytes of every channel. The sizes of a block are constants, for the compiler
@@ -171,22 +174,19 @@ static void gather(const char *x, size_t channel, size_t channels, size_t bytes,
 
 /* Products of inputs whose channels lie so far apart that they want the same places of L1: they are
  * gathered first, a few lanes at a time. */
-static void multiply_gathered(const uc_walk *w, const char *x, size_t lanes, const piece *in,
-                              uc_conv_run *run) {
+static void multiply_gathered(const uc_walk *w, const char *x, size_t lanes, uc_conv_run *run) {
     const uc_kernels *kernels = w->plan->kernels;
     const size_t bytes = kernels->real_bytes, block = block_bytes(kernels),
                  channel = uc_extent_positions(&w->plan->chain.in) * bytes;
+    const uc_spread *s = &w->plan->spread;
     char *products = run->y,
-         *gathered =
-             (char *)w->buffer + (w->pass->spread_at + piece_lanes(&w->plan->spread, kernels) *
-                                                           w->plan->spread.products) *
-                                     bytes;
+         *gathered = w->buffer + (w->pass->spread_at + s->lanes * s->products) * bytes;
     run->x = gathered;
     run->x_channel = block / bytes;
     run->rows = 1;
     for (size_t at = 0; at < lanes * bytes; at += block) {
         const size_t left = lanes * bytes - at, some = left < block ? left : block;
-        gather(x + at, channel, in->channels, some, gathered, block);
+        gather(x + at, channel, run->in_channels, some, gathered, block);
         run->y = products + at;
         run->lanes = some / bytes;
         kernels->conv(run);
@@ -231,7 +231,7 @@ static void multiply(const uc_walk *w, const piece *in, uc_conv_run *run) {
         const char *x = uc_walk_input(w, in->channel, in->depth, in->height) + column * bytes;
         const size_t lanes = in->rows * in->columns.count;
         if (plan->spread.gathers)
-            multiply_gathered(w, x, lanes, in, run);
+            multiply_gathered(w, x, lanes, run);
         else
             multiply_there(w, x, lanes, run);
         return;
@@ -290,25 +290,25 @@ static uc_span taps_between(const uc_axis *axis, uc_span taps, size_t row, uc_sp
     return (uc_span){first, first < last ? last - first : 0};
 }
 
-/* Adds what some rows of inputs give by some taps along the height, all columns. run: by which of
- * them at all. */
+/* Adds what some rows of inputs give by some taps along the height. first_tap: of those that the
+ * run has weights of. */
 static void add_rows(const uc_walk *w, piece *in, uc_span taps, size_t first_tap, size_t height,
                      uc_conv_run *run, const uc_rows *rows) {
     const uc_plan *plan = w->plan;
     const uc_spread *s = &plan->spread;
     const uc_axis *axis = &w->axis[1];
     const size_t bytes = plan->kernels->real_bytes, vector = plan->kernels->vector_lanes,
-                 columns = w->products.count, lanes = piece_lanes(s, plan->kernels),
-                 parts = (columns - 1) / lanes + 1,
-                 part = uc_round_up((columns - 1) / parts + 1, vector),
                  each = w->axis[2].kernel * rows->channels, begin = (taps.begin - first_tap) * each,
                  end = begin + taps.count * each;
     char *products = run->y;
     run->first_panel = uc_panel_of(run->cut, begin);
     run->panels = uc_panel_of(run->cut, end - 1) + 1 - run->first_panel;
-    for (size_t column = 0; column < columns; column += part) {
-        in->columns = (uc_span){w->products.begin + column,
-                                columns - column < part ? columns - column : part};
+    const uc_panels parts =
+        uc_panels_of((w->products.count - 1) / vector + 1, s->lanes / vector); /* of vectors */
+    for (size_t p = 0; p < parts.count; p++) {
+        const size_t first = uc_panel_begin(parts, p) * vector, left = w->products.count - first,
+                     some = uc_panel_size(parts, p) * vector;
+        in->columns = (uc_span){w->products.begin + first, left < some ? left : some};
         run->y_row = plan->borrows ? in->columns.count : uc_round_up(in->columns.count, vector);
         run->y_channel = uc_round_up(in->rows * run->y_row, vector);
         run->y = products + uc_panel_begin(run->cut, run->first_panel) * run->y_channel * bytes;
@@ -322,12 +322,12 @@ static void add_rows(const uc_walk *w, piece *in, uc_span taps, size_t first_tap
 
 /* Fetches what some rows read of some channels of an input that no cache of one core holds: no
  * processor foresees so many pages. */
-static void fetch_inputs(const uc_walk *w, const piece *in, uc_span heights) {
+static void fetch_inputs(const uc_walk *w, const piece *in, size_t channels, uc_span heights) {
     const uc_extent *extent = &w->plan->chain.in;
     const size_t bytes = w->plan->element_bytes;
     if (!w->plan->borrows || extent->channels * uc_extent_positions(extent) * bytes < FAR_BYTES)
         return;
-    for (size_t c = in->channel; c < in->channel + in->channels; c++)
+    for (size_t c = in->channel; c < in->channel + channels; c++)
         for (size_t row = heights.begin; row < heights.begin + heights.count; row++)
             uc_fetch(uc_walk_input(w, c, in->depth, row) +
                          (w->products.begin - w->inputs.begin) * bytes,
@@ -342,12 +342,12 @@ static void add_channels(const uc_walk *w, piece *in, size_t tap_depth, size_t h
     const uc_spread *s = &plan->spread;
     const uc_axis *axis = &w->axis[1];
     const size_t pitch = uc_round_up(w->products.count, plan->kernels->vector_lanes),
-                 fit = piece_lanes(s, plan->kernels) / pitch,
+                 fit = s->lanes / pitch,
                  most = !fit || (plan->borrows && w->products.count < w->axis[2].in) ? 1 : fit;
     const uc_span outputs = {height, rows->rows}, sources = uc_axis_sources(axis, outputs);
     const size_t end = sources.begin + sources.count;
     if (!s->gathers)
-        fetch_inputs(w, in, sources);
+        fetch_inputs(w, in, run->in_channels, sources);
     for (size_t tap = 0; tap < axis->kernel; tap += s->taps) {
         const uc_span all = {tap, s->taps};
         run->weights = (const char *)plan->weights +
@@ -389,11 +389,10 @@ void uc_spread_fill(const uc_walk *w, size_t depth, size_t height, const uc_rows
     run.cut = plan->spread.panels;
     run.y = w->buffer + w->pass->spread_at * plan->kernels->real_bytes;
     const uc_panels parts = parts_of(conv);
-    for (size_t p = 0; p < parts.count; p++)
+    for (size_t p = 0; w->products.count && p < parts.count; p++) /* what no tap reaches */
         for (size_t td = d.first; td < d.end; td++) {
-            piece in = {.depth = d.source - td,
-                        .channel = uc_panel_begin(parts, p),
-                        .channels = run.in_channels = uc_panel_size(parts, p)};
+            piece in = {.depth = d.source - td, .channel = uc_panel_begin(parts, p)};
+            run.in_channels = uc_panel_size(parts, p);
             add_channels(w, &in, d.phase + td * w->axis[0].stride, height, &run, rows);
         }
 }

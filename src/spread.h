@@ -31,6 +31,7 @@ bool uc_spread_gathers(const uc_kernels *kernels, const uc_stage *conv);
 typedef struct uc_spread {
     size_t taps, products;
     uc_panels panels; /* of products */
+    size_t lanes;     /* of inputs that are multiplied at a time, at most: whole vectors */
     bool gathers;
 } uc_spread;
 
@@ -40,8 +41,9 @@ uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool gat
 void uc_spread_place(const uc_spread *s, const uc_kernels *kernels, const uc_stage *conv,
                      size_t in_channel, const void *reals, void *weights);
 
-/* How many rows of outputs a run should have. */
-size_t uc_spread_rows(const uc_spread *s, const uc_kernels *kernels, const uc_stage *conv);
+/* How many rows of outputs a run should have, if all runs have so many together. */
+size_t uc_spread_rows(const uc_spread *s, const uc_kernels *kernels, const uc_stage *conv,
+                      double rows);
 
 /* Reals that a thread needs; false where they are too many. */
 bool uc_spread_elems(const uc_spread *s, const uc_kernels *kernels, size_t *elems);

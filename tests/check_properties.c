@@ -372,6 +372,17 @@ static const struct {
     {GATHERED, "f32 1x20x2x1536, conv_transpose 3 kernel 3 stride 2 padding 1, clamp -1 1",
      FAMILY_NORMAL}, /* rows in segments */
     {GATHERED, "f32 1x24x64x16, conv_transpose 2 kernel 3x4 stride 8x1 padding 3x1", FAMILY_NORMAL},
+    {GATHERED, "f32 2x20x16x64, conv_transpose 2 kernel 4 stride 2 padding 1, softmax_space",
+     FAMILY_NORMAL},
+    /* strides that products of sizes must not wrap by */
+    {GATHERED, "f32 1x20x1x1024, conv_transpose 1 kernel 3 stride 2305843009213693952x1",
+     FAMILY_UNIFORM},
+    {SPREAD, "f64 1x20x1x40, conv_transpose 1 kernel 3 stride 4611686018427387904x1",
+     FAMILY_UNIFORM},
+    /* a row's columns in parts */
+    {SPREAD, "f32 1x20x3x1030, conv_transpose 3 kernel 1x66, mul scale", FAMILY_NORMAL},
+    {SPREAD, "f32 1x20x16x64, conv_transpose 1 kernel 4 stride 2 padding 1, maxpool 1x2",
+     FAMILY_NORMAL},
     {COPIES(3), "f32 2x2x4x4x4, conv_transpose 3 kernel 4 stride 2 padding 1, gelu", FAMILY_NORMAL},
     {COPIES(2), "f64 2x3x5x6, conv_transpose 7 kernel 3 stride 2 padding 1 output_padding 1 bias",
      FAMILY_INTEGER},

@@ -1,5 +1,5 @@
 /* The direct convolution: some lanes of one phase, for a range of channels.
- * Included by kernels.inc.c; called by fill.c as kernels->conv().
+ * Included by kernels.inc.c; called by fill.c and spread.c as kernels->conv().
  *
  * Positions lie in lanes and a panel of channels in rows: a weight is broadcast and serves several
  * vectors. */
