@@ -389,7 +389,7 @@ void uc_spread_fill(const uc_walk *w, size_t depth, size_t height, const uc_rows
     run.cut = plan->spread.panels;
     run.y = w->buffer + w->pass->spread_at * plan->kernels->real_bytes;
     const uc_panels parts = parts_of(conv);
-    for (size_t p = 0; w->products.count && p < parts.count; p++) /* what no tap reaches */
+    for (size_t p = 0; w->products.count && p < parts.count; p++) /* or no tap reaches it */
         for (size_t td = d.first; td < d.end; td++) {
             piece in = {.depth = d.source - td, .channel = uc_panel_begin(parts, p)};
             run.in_channels = uc_panel_size(parts, p);

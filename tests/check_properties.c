@@ -375,9 +375,9 @@ static const struct {
     {GATHERED, "f32 2x20x16x64, conv_transpose 2 kernel 4 stride 2 padding 1, softmax_space",
      FAMILY_NORMAL},
     /* strides that products of sizes must not wrap by */
-    {GATHERED, "f32 1x20x1x1024, conv_transpose 1 kernel 3 stride 2305843009213693952x1",
+    {GATHERED, "f32 1x20x1x1024, conv_transpose 1 kernel 3 stride 9223372036854775808x1",
      FAMILY_UNIFORM},
-    {SPREAD, "f64 1x20x1x40, conv_transpose 1 kernel 3 stride 4611686018427387904x1",
+    {SPREAD, "f64 1x20x1x40, conv_transpose 1 kernel 3 stride 9223372036854775808x1",
      FAMILY_UNIFORM},
     /* a row's columns in parts */
     {SPREAD, "f32 1x20x3x1030, conv_transpose 3 kernel 1x66, mul scale", FAMILY_NORMAL},
