@@ -151,9 +151,20 @@ INLINE vec NAME(exp)(vec x) {
     return (vec)((uvec)power + ((uvec)shifted << MANTISSA_BITS)) * EXP_DOWN;
 }
 
-/* e^(x - 1/2) for -1/2 <= x <= 1/2: one polynomial, in half the time. */
-INLINE vec NAME(exp_narrow)(vec x) {
-    return NAME(polynomial_by_halves)(x, NAME(narrow_coefficients), NARROW_DEGREE);
+/* e^(x - 1/2) of some vectors with -1/2 <= x <= 1/2: one polynomial, in half the time. Several keep
+ * a CPU busy as they are, with a multiplication less each. `count` is a constant where this is
+ * expanded. */
+INLINE void NAME(exp_narrow)(const size_t count, vec *x) {
+    const REAL *coefficients = NAME(narrow_coefficients);
+    if (count == 1) {
+        *x = NAME(polynomial_by_halves)(*x, coefficients, NARROW_DEGREE);
+        return;
+    }
+    vec value[12];
+    UNROLL for (size_t v = 0; v < count; v++) value[v] = splat(coefficients[NARROW_DEGREE]);
+    UNROLL for (int i = NARROW_DEGREE - 1; i >= 0; i--) UNROLL for (size_t v = 0; v < count; v++)
+        value[v] = value[v] * x[v] + coefficients[i];
+    UNROLL for (size_t v = 0; v < count; v++) x[v] = value[v];
 }
 
 /* Phi(-a) for 0 <= a <= TAIL_END, with a small relative error down to where the type ends. */

@@ -77,13 +77,24 @@ typedef struct NAME(range) {
     REAL least, largest;
 } NAME(range);
 
-/* exp(value - largest). What is known of the range is a constant where this is expanded. */
-INLINE vec NAME(exponential)(vec x, const NAME(range) range) {
+/* exp(value - largest) of some vectors, side by side. Their number and what is known of the range
+ * are constants where this is expanded. */
+INLINE void NAME(exponentials_of)(const size_t count, vec *x, const NAME(range) range) {
+    const REAL centre = range.narrow ? range.largest - (REAL)0.5 : range.largest;
     if (range.known)
-        x = lesser(splat(range.largest), greater(splat(range.least), x));
+        UNROLL for (size_t v = 0; v < count; v++) x[v] =
+            lesser(splat(range.largest), greater(splat(range.least), x[v]));
     /* What this rounds is the same for all of them. */
-    return range.narrow ? NAME(exp_narrow)(x - (range.largest - (REAL)0.5))
-                        : NAME(exp)(x - range.largest);
+    UNROLL for (size_t v = 0; v < count; v++) x[v] -= centre;
+    if (range.narrow)
+        NAME(exp_narrow)(count, x);
+    else
+        UNROLL for (size_t v = 0; v < count; v++) x[v] = NAME(exp)(x[v]);
+}
+
+INLINE vec NAME(exponential)(vec x, const NAME(range) range) {
+    NAME(exponentials_of)(1, &x, range);
+    return x;
 }
 
 /* Short rows that follow each other are taken as one, with what lies between them: which lanes of a
@@ -194,62 +205,88 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bound
 
 /* ---- Laid down as they are measured ---- */
 
-/* A row of whole vectors, zipped and put into its place; returns the sum of each lane. `phases`,
- * what is known of the range, and whether to stream are constants where this is expanded. */
-INLINE vec NAME(lay_row)(const size_t phases, const NAME(range) range, const REAL *from,
-                         size_t phase_step, size_t lanes, NAME(place) place) {
+/* Whole vectors of a row, at most SUM_TERMS, and where those of the first channel go. Rows are
+ * short: all that is the same for every channel is found once. */
+#define PIECES 64
+typedef struct NAME(piece) {
+    const REAL *from;
+    char *to, *rest;
+    size_t lanes;
+} NAME(piece);
+
+/* Zips a piece and puts it into its place; returns the sum of each lane. `phases`, what is known of
+ * the range, and whether to stream are constants where this is expanded. */
+INLINE vec NAME(lay_piece)(const size_t phases, const NAME(range) range, const REAL *from,
+                           size_t phase_step, size_t lanes, NAME(place) place) {
     vec sum = {0};
-    for (size_t j = 0; j < lanes;) {
-        const size_t end = lanes - j < SUM_TERMS * LANES ? lanes : j + SUM_TERMS * LANES;
-        vec part = {0};
-        for (; j < end; j += LANES) {
-            vec v[12], all = {0};
-            UNROLL for (size_t e = 0; e < phases; e++) {
-                v[e] = NAME(exponential)(load_vector(from + e * phase_step + j), range);
-                all = e ? all + v[e] : v[e];
-            }
-            part += all;
+    for (size_t j = 0; j < lanes; j += LANES) {
+        vec v[12], all = {0};
+        UNROLL for (size_t e = 0; e < phases; e++) v[e] = load_vector(from + e * phase_step + j);
+        NAME(exponentials_of)(phases, v, range);
+        UNROLL for (size_t e = 0; e < phases; e++) all = e ? all + v[e] : v[e];
+        sum += all;
 #if !REAL_IS_DOUBLE
-            if (place.form == FORM_PARTS) {
-                REAL zipped[12 * LANES];
-                NAME(put_zipped)(phases, (NAME(place)){zipped, FORM_REAL, false, NULL}, 0, v);
-                UNROLL for (size_t e = 0; e < phases; e += 2)
-                    NAME(put_parts)(place, j * phases + e * LANES, load_vector(zipped + e * LANES),
-                                    load_vector(zipped + (e + 1) * LANES));
-                continue;
-            }
-#endif
-            NAME(put_zipped)(phases, place, j * phases, v);
+        if (place.form == FORM_PARTS) {
+            REAL zipped[12 * LANES];
+            NAME(put_zipped)(phases, (NAME(place)){zipped, FORM_REAL, false, NULL}, 0, v);
+            UNROLL for (size_t e = 0; e < phases; e += 2)
+                NAME(put_parts)(place, j * phases + e * LANES, load_vector(zipped + e * LANES),
+                                load_vector(zipped + (e + 1) * LANES));
+            continue;
         }
-        sum += part;
+#endif
+        NAME(put_zipped)(phases, place, j * phases, v);
     }
     return sum;
 }
 
 /* Channels outside: the rows of one channel lie near each other in memory. */
-INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const uc_form form,
-                           const bool stream, const uc_sets *sets, uc_summary *summaries) {
+INLINE void NAME(lay_pieces)(const size_t phases, const NAME(range) range, const uc_form form,
+                             const bool stream, const uc_sets *sets, const NAME(piece) * pieces,
+                             size_t count, uc_summary *summaries) {
     const uc_rows *rows = &sets->rows;
-    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half);
+    const size_t step = sets->channel_step * (form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half));
     for (size_t c = 0; c < rows->channels; c++) {
         double sum = 0;
         vec part = {0};
-        for (size_t i = 0, terms = 0; i < sets->count; i++) {
-            const REAL *from = (const REAL *)rows->reals + i * sets->step + c * rows->lanes;
-            for (size_t r = 0; r < sets->there[i]; r++) {
-                const size_t at = (c * sets->channel_step + r * sets->row_step) * bytes;
-                const NAME(place)
-                    place = {(char *)sets->to[i] + at, form, stream, (char *)sets->rest[i] + at};
-                part += NAME(lay_row)(phases, range, from + r * rows->pitch, rows->phase_step,
-                                      rows->columns / phases, place);
-                if (++terms % SUM_TERMS)
-                    continue;
-                sum += NAME(sum_of_lanes)(part);
-                part = (vec){0};
-            }
+        for (size_t k = 0; k < count; k++) {
+            const NAME(piece) *piece = &pieces[k];
+            const NAME(place) place = {piece->to + c * step, form, stream,
+                                       form == FORM_PARTS ? piece->rest + c * step : NULL};
+            part += NAME(lay_piece)(phases, range, piece->from + c * rows->lanes, rows->phase_step,
+                                    piece->lanes, place);
+            if ((k + 1) % SUM_TERMS)
+                continue;
+            sum += NAME(sum_of_lanes)(part);
+            part = (vec){0};
         }
-        summaries[c] = (uc_summary){range.largest, sum + NAME(sum_of_lanes)(part)};
+        summaries[c].sum += sum + NAME(sum_of_lanes)(part);
     }
+}
+
+INLINE void NAME(lay_sets)(const size_t phases, const NAME(range) range, const uc_form form,
+                           const bool stream, const uc_sets *sets, uc_summary *summaries) {
+    const uc_rows *rows = &sets->rows;
+    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
+                 lanes = rows->columns / phases;
+    NAME(piece) pieces[PIECES];
+    size_t count = 0;
+    for (size_t c = 0; c < rows->channels; c++)
+        summaries[c] = (uc_summary){range.largest, 0};
+    for (size_t i = 0; i < sets->count; i++)
+        for (size_t r = 0; r < sets->there[i]; r++)
+            for (size_t j = 0; j < lanes; j += SUM_TERMS * LANES) {
+                if (count == PIECES) {
+                    NAME(lay_pieces)(phases, range, form, stream, sets, pieces, count, summaries);
+                    count = 0;
+                }
+                const size_t at = (r * sets->row_step + j * phases) * bytes;
+                pieces[count++] =
+                    (NAME(piece)){(const REAL *)rows->reals + i * sets->step + r * rows->pitch + j,
+                                  (char *)sets->to[i] + at, (char *)sets->rest[i] + at,
+                                  lanes - j < SUM_TERMS * LANES ? lanes - j : SUM_TERMS * LANES};
+            }
+    NAME(lay_pieces)(phases, range, form, stream, sets, pieces, count, summaries);
 }
 
 /* By what is known of the range, and whether it is streamed. */
@@ -311,10 +348,11 @@ static void NAME(lay_apart)(const uc_sets *sets, const double *bounds, bool stre
     }
 }
 
-/* Whether vectors go to whole addresses. */
+/* Whether there are whole vectors, and go to whole addresses. */
 static bool NAME(streams_to)(const uc_sets *sets) {
     const size_t elems = VECTOR_BYTES / (sets->in_parts ? sizeof(uc_half) : sizeof(REAL));
-    bool stream = sets->stream && sets->channel_step % elems == 0 && sets->row_step % elems == 0;
+    bool stream = sets->stream && sets->rows.columns % elems == 0 &&
+                  sets->channel_step % elems == 0 && sets->row_step % elems == 0;
     for (size_t i = 0; i < sets->count; i++)
         stream = stream && (!sets->there[i] || ((uintptr_t)sets->to[i] % VECTOR_BYTES == 0 &&
                                                 (uintptr_t)sets->rest[i] % VECTOR_BYTES == 0));

@@ -186,10 +186,11 @@ STORE(bf16, FORM_BF16)
 
 static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
                         size_t channel_step, size_t row_step, bool stream) {
-    /* Streaming needs whole vectors at whole addresses. */
+    /* Streaming needs whole vectors at whole addresses: a few columns that go through the caches,
+     * into a line of which the rest goes past them, take as long as many rows. */
     const size_t bytes = uc_dtype_bytes(dtype);
-    stream = stream && (uintptr_t)elements % (LANES * bytes) == 0 && channel_step % LANES == 0 &&
-             (rows->rows == 1 || row_step % LANES == 0);
+    stream = stream && rows->columns % LANES == 0 && (uintptr_t)elements % (LANES * bytes) == 0 &&
+             channel_step % LANES == 0 && (rows->rows == 1 || row_step % LANES == 0);
 #if !REAL_IS_DOUBLE
     if (dtype == UC_F16)
         NAME(store_f16)(rows, scales, elements, channel_step, row_step, stream);
