@@ -121,7 +121,7 @@ static void check_laid(const uc_kernels *kernels, struct rng *rng, uc_op op, enu
     const uint64_t seed = rng->state;
     const double *range = bounds[rng_below(rng, sizeof bounds / sizeof *bounds)];
     const size_t phase_count = phases[rng_below(rng, sizeof phases / sizeof *phases)],
-                 whole = phase_count * kernels->vector_lanes * (1 + rng_below(rng, 12)),
+                 whole = phase_count * kernels->vector_lanes * (1 + rng_below(rng, 20)),
                  columns = rng_below(rng, 2) ? whole : table_lanes(kernels, rng),
                  count = 1 + rng_below(rng, UC_SETS), real_bytes = kernels->real_bytes;
     const bool in_parts = table_real(kernels) == UC_F32 && rng_below(rng, 2);

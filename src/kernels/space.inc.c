@@ -207,7 +207,7 @@ static void NAME(measure_softmax_space)(const uc_rows *rows, const double *bound
 
 /* Whole vectors of a row, at most SUM_TERMS, and where those of the first channel go. Rows are
  * short: all that is the same for every channel is found once. */
-#define PIECES 64
+#define PIECES 32
 typedef struct NAME(piece) {
     const REAL *from;
     char *to, *rest;
