@@ -348,14 +348,14 @@ static void NAME(lay_apart)(const uc_sets *sets, const double *bounds, bool stre
     }
 }
 
-/* Whether there are whole vectors, and go to whole addresses. */
 static bool NAME(streams_to)(const uc_sets *sets) {
-    const size_t elems = VECTOR_BYTES / (sets->in_parts ? sizeof(uc_half) : sizeof(REAL));
-    bool stream = sets->stream && sets->rows.columns % elems == 0 &&
-                  sets->channel_step % elems == 0 && sets->row_step % elems == 0;
-    for (size_t i = 0; i < sets->count; i++)
-        stream = stream && (!sets->there[i] || ((uintptr_t)sets->to[i] % VECTOR_BYTES == 0 &&
-                                                (uintptr_t)sets->rest[i] % VECTOR_BYTES == 0));
+    const size_t bytes = sets->in_parts ? sizeof(uc_half) : sizeof(REAL);
+    bool stream = sets->stream;
+    for (size_t i = 0; stream && i < sets->count; i++) {
+        const uintptr_t either = (uintptr_t)sets->to[i] | (uintptr_t)sets->rest[i];
+        stream = !sets->there[i] ||
+                 NAME(whole_lines)(bytes, &sets->rows, either, sets->channel_step, sets->row_step);
+    }
     return stream;
 }
 

@@ -184,13 +184,20 @@ STORE(bf16, FORM_BF16)
 #endif
 #undef STORE
 
+/* Streaming needs whole cache lines. Where a line's other part goes through the caches, or past
+ * them later, its memory is read and written for each: that takes as long as many rows. */
+INLINE bool NAME(whole_lines)(size_t bytes, const uc_rows *rows, uintptr_t elements,
+                              size_t channel_step, size_t row_step) {
+    const size_t line = 64 / bytes;
+    return rows->columns % line == 0 && elements % 64 == 0 &&
+           (rows->channels == 1 || channel_step % line == 0) &&
+           (rows->rows == 1 || row_step % line == 0);
+}
+
 static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
                         size_t channel_step, size_t row_step, bool stream) {
-    /* Streaming needs whole vectors at whole addresses: a few columns that go through the caches,
-     * into a line of which the rest goes past them, take as long as many rows. */
-    const size_t bytes = uc_dtype_bytes(dtype);
-    stream = stream && rows->columns % LANES == 0 && (uintptr_t)elements % (LANES * bytes) == 0 &&
-             channel_step % LANES == 0 && (rows->rows == 1 || row_step % LANES == 0);
+    stream = stream && NAME(whole_lines)(uc_dtype_bytes(dtype), rows, (uintptr_t)elements,
+                                         channel_step, row_step);
 #if !REAL_IS_DOUBLE
     if (dtype == UC_F16)
         NAME(store_f16)(rows, scales, elements, channel_step, row_step, stream);
