@@ -58,7 +58,7 @@ void uc_slab_clear(const uc_walk *w, size_t i) {
     memset(uc_walk_slab(w) + i * CLEAR_BYTES, 0, left < CLEAR_BYTES ? left : CLEAR_BYTES);
 }
 
-/* Copies a few bytes, a multiple of 4, without a call. */
+/* Copies a few bytes, a multiple of 4, without a call; and clears them. */
 static inline void copy_short(char *to, const char *from, size_t bytes) {
     size_t i = 0;
     for (; i + 16 <= bytes; i += 16)
@@ -71,9 +71,16 @@ static inline void copy_short(char *to, const char *from, size_t bytes) {
         memcpy(to + i, from + i, 4);
 }
 
-/* A row of all channels, each `step` bytes after the one before, to all copies of the slab. In
- * copies, which are many short rows, all else is zero already. */
-static void pack_copies(const uc_walk *w, const char *row, size_t step, char *to) {
+static inline void clear_short(char *to, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 4)
+        memset(to + i, 0, 4);
+}
+
+/* Some rows of all channels, which lie so many bytes apart, to all copies of the slab: the rows of
+ * a channel are neighbours there, and mostly where they come from. In copies, which are many short
+ * rows, all else is zero already. */
+static void pack_copies(const uc_walk *w, const char *rows, size_t row_bytes, size_t channel_bytes,
+                        size_t count, char *to) {
     const uc_pass *pass = w->pass;
     const size_t bytes = w->plan->kernels->real_bytes, in = w->axis[2].in, pitch = pass->pitch,
                  channels = w->plan->chain.stage[w->plan->chain.conv_stage].in.channels;
@@ -84,34 +91,42 @@ static void pack_copies(const uc_walk *w, const char *row, size_t step, char *to
                      skipped = begin < 0 ? 0 : (size_t)begin,
                      room = before < pitch ? pitch - before : 0,
                      left = skipped < in ? in - skipped : 0, some = left < room ? left : room;
+        const bool joined = some == pitch && row_bytes == pitch * bytes;
         char *lanes = to + i * pass->copy_step * bytes;
-        const char *from = row + (some ? skipped : 0) * bytes;
+        const char *from = rows + (some ? skipped : 0) * bytes;
         for (size_t c = 0; c < channels; c++) {
-            if (pass->copies == 1) {
-                memset(lanes, 0, before * bytes);
-                memset(lanes + (before + some) * bytes, 0, (room - some) * bytes);
-            }
             if (!i && c + UC_ROWS_AHEAD < channels)
-                uc_fetch(from + UC_ROWS_AHEAD * step, some * bytes);
-            copy_short(lanes + before * bytes, from, some * bytes);
+                uc_fetch(from + UC_ROWS_AHEAD * channel_bytes, some * bytes);
+            if (joined)
+                memcpy(lanes, from, count * row_bytes);
+            for (size_t r = 0; !joined && r < count; r++) {
+                char *row = lanes + r * pitch * bytes;
+                if (pass->copies == 1) {
+                    clear_short(row, before * bytes);
+                    clear_short(row + (before + some) * bytes, (room - some) * bytes);
+                }
+                copy_short(row + before * bytes, from + r * row_bytes, some * bytes);
+            }
             lanes += pass->channel_step * bytes;
-            from += step;
+            from += channel_bytes;
         }
     }
 }
 
-/* A row where rows run on. */
-static void pack_narrow(const uc_walk *w, size_t depth, size_t height, char *to) {
+/* Some rows where rows run on. */
+static void pack_narrow(const uc_walk *w, size_t depth, size_t height, size_t count, char *to) {
     const uc_plan *plan = w->plan;
     const size_t bytes = plan->kernels->real_bytes;
     if (borrows_rows(w)) {
-        pack_copies(w, uc_walk_input(w, 0, depth, height),
-                    uc_extent_positions(&plan->chain.in) * bytes, to);
+        pack_copies(w, uc_walk_input(w, 0, depth, height), plan->chain.in.size[2] * bytes,
+                    uc_extent_positions(&plan->chain.in) * bytes, count, to);
         return;
     }
-    uc_rows made;
-    uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
-    pack_copies(w, made.reals, made.lanes * bytes, to);
+    for (size_t r = 0; r < count; r++) {
+        uc_rows made;
+        uc_rows_make(w, plan->chain.conv_stage, depth, height + r, 1, 1, &made);
+        pack_copies(w, made.reals, 0, made.lanes * bytes, 1, to + r * w->pass->row_step * bytes);
+    }
 }
 
 /* A piece of a row where they don't: zeros before the first, the columns, zeros behind the last. */
@@ -141,29 +156,52 @@ static void pack_piece(const uc_walk *w, size_t depth, size_t height, char *to) 
     }
 }
 
-void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index) {
+/* What is packed of a channel at a time, where rows run on: less is far from what a processor reads
+ * best, but there should be some tasks for threads. */
+#define PACK_BYTES 4096
+#define PACK_TASKS 24
+
+size_t uc_slab_rows(const uc_walk *w, size_t depths, size_t rows) {
+    const size_t most = PACK_BYTES / w->plan->kernels->real_bytes / w->pass->pitch,
+                 fair = depths * rows / PACK_TASKS, some = most < fair ? most : fair;
+    return w->pass->copies && some ? some : 1;
+}
+
+/* Rows of the slab where rows run on: those that are inside of the input, zeros above and below. */
+static void pack_rows(const uc_walk *w, size_t depth, ptrdiff_t first, size_t count, char *to) {
+    const uc_pass *pass = w->pass;
+    const uc_stage *conv = &w->plan->chain.stage[w->plan->chain.conv_stage];
+    const size_t bytes = w->plan->kernels->real_bytes;
+    const ptrdiff_t size = (ptrdiff_t)conv->in.size[1], end = first + (ptrdiff_t)count,
+                    begin_inside = first < 0 ? 0 : first, end_inside = end < size ? end : size;
+    for (ptrdiff_t h = first; pass->copies == 1 && h < end; h++)
+        for (size_t c = 0; (h < 0 || h >= size) && c < conv->in.channels; c++)
+            memset(to + ((size_t)(h - first) * pass->row_step + c * pass->channel_step) * bytes, 0,
+                   pass->pitch * bytes);
+    if (end_inside > begin_inside)
+        pack_narrow(w, depth, (size_t)begin_inside, (size_t)(end_inside - begin_inside),
+                    to + (size_t)(begin_inside - first) * pass->row_step * bytes);
+}
+
+void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t first, size_t count) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
     const size_t bytes = plan->kernels->real_bytes,
-                 at = depth_index * pass->depth_step + row_index * pass->row_step,
+                 at = depth_index * pass->depth_step + first * pass->row_step,
                  depth = (size_t)w->source[0].begin + depth_index;
-    const ptrdiff_t height = w->source[1].begin + (ptrdiff_t)row_index;
+    const ptrdiff_t height = w->source[1].begin + (ptrdiff_t)first;
     char *to = uc_walk_slab(w) + at * bytes;
-    if (!pass->copies)
-        pack_piece(w, depth, (size_t)height, to);
-    else if (height >= 0 && (size_t)height < conv->in.size[1])
-        pack_narrow(w, depth, (size_t)height, to);
-    else /* zeros above and below */
-        for (size_t c = 0; pass->copies == 1 && c < conv->in.channels; c++)
-            memset(to + c * pass->channel_step * bytes, 0, pass->pitch * bytes);
-    if (plan->amx.kernels) /* from the reals, while they are hot */
-        *uc_walk_spoilt(w, depth_index, row_index) =
-            !uc_amx_row(&plan->amx, (const float *)(const void *)to, pass->channel_step,
-                        conv->in.channels, pass->pitch,
-                        uc_walk_pairs(w) + depth_index * pass->pair_depth_step +
-                            row_index * pass->pair_row_step,
-                        pass->pair_elems);
+    if (pass->copies)
+        pack_rows(w, depth, height, count, to);
+    for (size_t r = 0; !pass->copies && r < count; r++)
+        pack_piece(w, depth, (size_t)height + r, to + r * pass->row_step * bytes);
+    for (size_t r = first; plan->amx.kernels && r < first + count; r++) /* while they are hot */
+        *uc_walk_spoilt(w, depth_index, r) = !uc_amx_row(
+            &plan->amx, (const float *)(const void *)(to + (r - first) * pass->row_step * bytes),
+            pass->channel_step, conv->in.channels, pass->pitch,
+            uc_walk_pairs(w) + depth_index * pass->pair_depth_step + r * pass->pair_row_step,
+            pass->pair_elems);
 }
 
 /* The zeros behind the last row serve its end as those between rows do: behind a slab, and behind

@@ -9,19 +9,36 @@
 #include "memory.h"
 #include "walk.h"
 
-/* With more output channels, or fewer input channels or taps, there is little or nothing to gain.
- */
-#define MOST_OUT_CHANNELS 3
+/* With fewer input channels, or more products of an input along the width, there is little or
+ * nothing to gain. */
 #define LEAST_IN_CHANNELS 16
-#define LEAST_TAPS 3
+#define MOST_OUT_CHANNELS 3
+#define FEW_PRODUCTS 12
+#define MORE_PRODUCTS 32 /* where no two taps meet: there are no sums along the width */
 
 /* Each in half cycles. */
 #define COST_PRODUCT 1.2 /* a vector times a weight */
 #define COST_SPREAD 6.0  /* a vector of products that is added to outputs */
 
+/* An input of this size is in no cache of one core. */
+#define FAR_BYTES ((size_t)8 << 20)
+
+/* Whether it pays for more than a few output channels: inputs are not packed, but outputs that no
+ * tap reaches are cleared and finished like others. */
+static bool pays_for_more(const uc_kernels *kernels, const uc_stage *conv) {
+    const size_t taps = conv->conv.kernel[2], stride = conv->conv.stride[2];
+    if (taps > MORE_PRODUCTS || conv->out.channels > MORE_PRODUCTS / taps || stride > 2 * taps)
+        return false;
+    const size_t products = taps * conv->out.channels, in_channels = conv->in.channels,
+                 channel = uc_extent_positions(&conv->in) * kernels->real_bytes;
+    const bool apart = taps <= stride && products <= (taps == 1 ? in_channels : in_channels / 4),
+               far = channel * in_channels >= FAR_BYTES && uc_clash(channel, UC_L1_PERIOD);
+    return (products <= FEW_PRODUCTS || apart) && !far;
+}
+
 bool uc_spread_pays(const uc_kernels *kernels, const uc_stage *conv) {
-    return conv->out.channels <= MOST_OUT_CHANNELS && conv->in.channels >= LEAST_IN_CHANNELS &&
-           conv->conv.kernel[2] >= LEAST_TAPS && conv->in.size[2] >= kernels->vector_lanes;
+    return (conv->out.channels <= MOST_OUT_CHANNELS || pays_for_more(kernels, conv)) &&
+           conv->in.channels >= LEAST_IN_CHANNELS && conv->in.size[2] >= kernels->vector_lanes;
 }
 
 double uc_spread_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
@@ -36,10 +53,8 @@ double uc_spread_cost(const uc_kernels *kernels, const uc_stage *conv, double fl
     return vectors * (COST_PRODUCT * flops / 2 + COST_SPREAD * outputs * taps);
 }
 
-/* An input of this size is in no cache of one core. Channels that lie a multiple of L2_PERIOD apart
- * want the same few places of its L2, so that with more than a few of them no line would stay for
- * its neighbours' sake. */
-#define FAR_BYTES ((size_t)8 << 20)
+/* Channels that lie a multiple of L2_PERIOD apart want the same few places of an L2, so that with
+ * more than a few of them no line would stay for its neighbours' sake. */
 #define L2_PERIOD ((size_t)64 << 10)
 #define CLASH_CHANNELS 48
 

@@ -68,22 +68,22 @@ static void split_band(const band_work *work, const uc_walk *w, uc_member *membe
 
 static void pack_band(const band_work *work, uc_walk *w, uc_member *member) {
     const size_t pieces = uc_parts(w->inputs.count, w->pass->piece),
-                 tasks = work->depths * work->rows * pieces;
+                 most = uc_slab_rows(w, work->depths, work->rows),
+                 groups = (work->rows + most - 1) / most, tasks = work->depths * groups * pieces;
     const size_t clears = uc_slab_clears(w);
     for (size_t i; clears && uc_team_take(member, clears, &i);)
         uc_slab_clear(w, i);
     for (size_t i; uc_team_take(member, tasks + 1, &i);) {
-        size_t row = i;
         if (i == tasks) {
             uc_slab_rest(w, work->depths, work->rows);
             continue;
         }
+        const size_t group = i / pieces, first = group % groups * most, left = work->rows - first;
         if (pieces > 1) {
-            row = i / pieces;
             w->piece = uc_part(w->inputs.count, w->pass->piece, i % pieces);
             w->piece.begin += w->inputs.begin;
         }
-        uc_slab_pack(w, row / work->rows, row % work->rows);
+        uc_slab_pack(w, group / groups, first, left < most ? left : most);
     }
 }
 

@@ -195,8 +195,11 @@ void uc_slab_split(const uc_walk *w, size_t depth_index, size_t first, size_t co
 size_t uc_slab_clears(const uc_walk *w);
 void uc_slab_clear(const uc_walk *w, size_t i);
 
-/* A row of the slab, or a piece of it, in all channels. */
-void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t row_index);
+/* How many rows of the slab, which has so many, are packed at a time. */
+size_t uc_slab_rows(const uc_walk *w, size_t depths, size_t rows);
+
+/* Some rows of the slab, or a piece of them, in all channels. */
+void uc_slab_pack(const uc_walk *w, size_t depth_index, size_t first, size_t count);
 
 /* The zeros behind the last row, behind each part of the slab that rows don't fill, and at its end.
  */
