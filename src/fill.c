@@ -89,12 +89,9 @@ static void fill_run(const uc_walk *w, const uc_rows *rows, const uc_taps *d, co
     }
 }
 
-void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows) {
-    *rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
-    if (w->plan->spreads) {
-        uc_spread_fill(w, depth, height, rows);
-        return;
-    }
+/* Rows of one phase along the height. */
+static void fill_phase(const uc_walk *w, size_t depth, size_t height, const uc_rows *rows) {
+    const size_t count = rows->rows;
     const uc_taps d = uc_axis_taps(&w->axis[0], depth);
     uc_taps h = uc_axis_taps(&w->axis[1], height);
     if (w->pass->conv_rows > 1) {
@@ -111,5 +108,19 @@ void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, u
             next = uc_axis_next_taps(&w->axis[1], next);
         fill_run(w, rows, &d, &h, first, some);
         h = next;
+    }
+}
+
+void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows) {
+    *rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
+    if (w->plan->spreads)
+        uc_spread_fill(w, depth, height, rows);
+    else if (!rows->sets)
+        fill_phase(w, depth, height, rows);
+    for (size_t i = 0; i < rows->sets; i++) {
+        uc_rows set = *rows;
+        set.reals = (char *)rows->reals + i * rows->set_step * w->plan->kernels->real_bytes;
+        set.rows = (count - i - 1) / rows->sets + 1;
+        fill_phase(w, depth, height + i, &set);
     }
 }

@@ -83,7 +83,13 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
     else if (pass->conv_rows > 1 && made > 1 && made_by_conv(chain, made - 1) &&
              chain->stage[made - 1].window[2] == chain->stage[chain->conv_stage].conv.stride[2])
         rows.pitch = pass->pitch; /* a pool of all phases leaves lanes where they are */
-    rows.phase_step = uc_round_up((count - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
+    size_t in_row = count;        /* of a set */
+    if (conv && pass->woven) {
+        rows.sets = pass->woven < count ? pass->woven : count;
+        in_row = (count - 1) / rows.sets + 1;
+    }
+    rows.set_step = uc_round_up((in_row - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
+    rows.phase_step = rows.sets ? rows.sets * rows.set_step : rows.set_step;
     rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
 }
@@ -567,7 +573,7 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
         if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
             return;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < (pass->woven ? 1 : 2); i++) {
         const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], i);
         if (axis.stride > axis.kernel)
             return;
@@ -577,6 +583,29 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     const size_t some = fit > 2 ? fit : 2; /* with fewer, finding a run's inputs would count */
     if (some < plan->panels.count)
         pass->run_panels = some;
+}
+
+#define WOVEN_PHASES 4
+#define LONG_ROW_BYTES 2000 /* fill enough lines of their own */
+
+/* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
+ * phases along the height then, and their lines go past the caches together. */
+static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], 1);
+    const bool bare = pass->stages == chain->conv_stage + 1;
+    const size_t row = pass->extent.size[2] * plan->element_bytes;
+    if (plan->streams != UC_STREAM_JOINED || pass->stages < chain->stage_count || plan->winograd ||
+        plan->spreads || plan->amx.kernels || uc_plan_is_turned(plan) ||
+        pass->segment < pass->extent.size[2] || row % 64 == 0 || row >= LONG_ROW_BYTES ||
+        axis.stride == 1 || axis.stride > WOVEN_PHASES || (axis.stride > axis.kernel && !bare))
+        return;
+    for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
+        if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
+            return;
+    pass->woven = axis.stride;
+    pass->step = 1;
+    pass->rows = pass->conv_rows * axis.stride;
 }
 
 uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
@@ -606,6 +635,7 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
                                    (double)uc_parts(pass->extent.size[2], pass->segment));
         if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
             pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
+        plan_weaving(plan, pass);
         if (pass->rows > UC_MAX_ROWS)
             pass->rows = UC_MAX_ROWS;
     }

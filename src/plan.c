@@ -31,6 +31,9 @@ static int omp_get_max_threads(void) {
  * overwrite them takes longer than whoever reads it next may lose. */
 #define STREAM_BYTES ((size_t)4 << 20)
 
+/* And of this size also where that takes putting lines together: less may be in a shared cache. */
+#define JOINED_BYTES ((size_t)12 << 20)
+
 /* Below this much work, waking other threads takes longer than the work. */
 #define FLOPS_FOR_THREADS 1e6
 
@@ -201,7 +204,10 @@ static void plan_shortcuts(uc_plan *plan) {
             plan->idle[s] = true;
     }
     const uc_shape out = uc_chain_output(chain);
-    plan->streams = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype) >= STREAM_BYTES;
+    const size_t bytes = uc_shape_elems(&out) * uc_dtype_bytes(chain->dtype);
+    plan->streams = bytes >= JOINED_BYTES   ? UC_STREAM_JOINED
+                    : bytes >= STREAM_BYTES ? UC_STREAM_LINES
+                                            : UC_STREAM_NOT;
 }
 
 /* Lays out and fills the plan's own memory: weights, bias, and the values of add and mul. */

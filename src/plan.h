@@ -26,6 +26,7 @@ typedef struct uc_pass {
     size_t step, rows;    /* rows of a run: how far apart, how many at most */
     size_t runs;          /* of one batch item */
     size_t conv_rows;     /* rows of one run of the convolution, at most */
+    size_t woven;         /* 0, or a run has rows of so many phases along the height, in turn */
 
     /* For what stages [0, s) make: columns of a row at most, rows of a call at most, and where it
      * lies in a thread's buffer; merged: what a pool has added up before it folds along the width.
@@ -111,7 +112,7 @@ struct uc_plan {
     void *spread_bias;        /* of its products: none */
     bool borrows;             /* and the input is read where it is: there is no slab */
     bool idle[UC_MAX_STAGES]; /* stages with nothing to do */
-    bool streams;             /* the output is too large for the caches */
+    uc_stream streams;        /* by the size of the output */
 
     size_t pass_count;
     uc_pass *pass;

@@ -38,7 +38,8 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                 : pass->lays ? "laid down and multiplied"
                              : "computed again by the next");
     if (pass->stages > chain->conv_stage) {
-        const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
+        const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1,
+                                          pass->woven ? pass->rows : pass->conv_rows);
         const size_t channels =
             pass->keeps ? pass->block_panels * plan->kernels->panel : rows.channels;
         if (plan->winograd)
@@ -50,9 +51,9 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
         else
             fprintf(
                 file,
-                "tile:      %zu rows a run, %zu of the convolution: %zu lanes x %zu channels%s\n",
-                pass->rows, pass->conv_rows, rows.lanes, channels,
-                pass->run_panels ? " at a time" : "");
+                "tile:      %zu rows a run%s, %zu of the convolution: %zu lanes x %zu channels%s\n",
+                pass->rows, pass->woven ? " of all phases in turn" : "", pass->conv_rows,
+                rows.lanes, channels, pass->run_panels ? " at a time" : "");
         if (pass->copies > 1)
             fprintf(file, "slab:      %zu copies, with no zeros between rows\n", pass->copies);
         fprintf(file, "cost:      %.4g FLOP for %.4g needed\n", executed_flops(plan, pass),

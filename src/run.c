@@ -62,7 +62,7 @@ static void store_turned(const uc_walk *w, const uc_rows *rows, const char *scal
         for (size_t r = 0; r < rows->rows; r++) {
             row.reals = (char *)rows->reals + (c * rows->lanes + r * rows->pitch) * real_bytes;
             plan->kernels->store(plan->chain.dtype, &row, scales ? scales + c * real_bytes : NULL,
-                                 uc_walk_turned_row(w), 0, 0, false);
+                                 uc_walk_turned_row(w), 0, 0, UC_STREAM_NOT);
             uc_turn_scatter(to + (c * uc_extent_positions(&plan->chain.out) +
                                   r * w->pass->step * plan->out_step[1]) *
                                      bytes,

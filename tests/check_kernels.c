@@ -47,14 +47,16 @@ static void check_load(const uc_kernels *kernels, uc_dtype dtype, size_t count, 
 }
 
 static void check_store(const uc_kernels *kernels, uc_dtype dtype, size_t phases, size_t columns,
-                        bool stream, struct rng *rng) {
+                        uc_stream stream, struct rng *rng) {
     const size_t bytes = uc_dtype_bytes(dtype), most = (columns - 1) / phases + 1;
     uc_rows rows = {.channels = 1 + rng_below(rng, 3),
                     .phases = phases,
-                    .rows = 1 + rng_below(rng, 3),
+                    .rows = 1 + rng_below(rng, 9),
                     .columns = columns};
     rows.pitch = most + rng_below(rng, 3);
-    rows.phase_step = table_round_up(kernels, (rows.rows - 1) * rows.pitch + most);
+    rows.sets = rng_below(rng, rows.rows + 1);
+    rows.set_step = table_round_up(kernels, (rows.rows - 1) * rows.pitch + most);
+    rows.phase_step = rows.sets ? rows.sets * rows.set_step : rows.set_step;
     rows.lanes = rows.width = phases * rows.phase_step;
     /* A multiple of the vector now and then, where streaming begins. */
     const bool whole = rng_below(rng, 2);
@@ -82,8 +84,9 @@ static void check_store(const uc_kernels *kernels, uc_dtype dtype, size_t phases
                 between += at[b] != 0x5A;
             continue;
         }
-        const size_t lane =
-            c * rows.lanes + column % phases * rows.phase_step + r * rows.pitch + column / phases;
+        const size_t set = rows.sets ? r % rows.sets : 0, in_set = rows.sets ? r / rows.sets : r,
+                     lane = c * rows.lanes + column % phases * rows.phase_step +
+                            set * rows.set_step + in_set * rows.pitch + column / phases;
         double value = real_get(kernels, reals.data, lane);
         if (scaled) { /* in the real type */
             value *= real_get(kernels, scales.data, c);
@@ -114,10 +117,12 @@ static void check_loads_and_stores(const uc_kernels *kernels) {
                 check_load(kernels, dtypes[d], counts[i], &rng);
         for (size_t phases = 1; phases <= 13; phases++)
             for (size_t columns = phases; columns < 100; columns++)
-                check_store(kernels, dtypes[d], phases, columns, rng_below(&rng, 2), &rng);
+                check_store(kernels, dtypes[d], phases, columns, (uc_stream)rng_below(&rng, 3),
+                            &rng);
         for (size_t phases = 1; phases < 700; phases += 1 + phases / 2)
             for (size_t columns = 509; columns < 1100; columns += 129)
-                check_store(kernels, dtypes[d], phases, columns, rng_below(&rng, 2), &rng);
+                check_store(kernels, dtypes[d], phases, columns, (uc_stream)rng_below(&rng, 3),
+                            &rng);
     }
 }
 

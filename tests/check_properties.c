@@ -315,13 +315,15 @@ static const struct {
 
 /* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
  * output channels, whose inputs may lie in each other's way; narrow rows that run on into each
- * other; spaces that are too large to be kept; and channels that are stored some at a time. */
+ * other; spaces that are too large to be kept; channels that are stored some at a time; and rows of
+ * a large output that share cache lines. */
 #define TURNED "turned:"
 #define SPREAD "taps in the place of channels"
 #define GATHERED "inputs gathered"
 #define COPIES(count) "slab:      " #count " copies"
 #define LAID "laid down and multiplied"
 #define PANELS "channels at a time"
+#define WOVEN "of all phases in turn"
 static const struct {
     const char *says, *text;
     enum family family;
@@ -415,6 +417,15 @@ static const struct {
      "f64 2x16x3x9x11, conv_transpose 7 kernel 3 stride 2 padding 1, layernorm_channel 1e-5, "
      "clamp -2 2, softmax_space",
      FAMILY_UNIFORM},
+    {WOVEN, "f32 1x2x170x100, conv_transpose 12 kernel 3 stride 4 bias", FAMILY_NORMAL},
+    {WOVEN, "f64 1x3x100x60, conv_transpose 30 kernel 4 stride 3 padding 1, gelu",
+     FAMILY_NON_FINITE},
+    {WOVEN, "bf16 1x2x5x50x76, conv_transpose 20 kernel 2x3x2 stride 2x3x3 padding 0x1x0",
+     FAMILY_UNIFORM},
+    {WOVEN,
+     "f16 2x20x31x41, conv_transpose 160 kernel 5 stride 4 padding 1 output_padding 1 bias, "
+     "mul scale",
+     FAMILY_INTEGER},
     {PANELS,
      "f32 2x3x20x40, conv_transpose 20 kernel 4 stride 2 padding 1 bias, mul scale, add shift, "
      "gelu",

@@ -18,10 +18,17 @@ typedef struct uc_rows {
     size_t channels, lanes; /* lanes: phases * phase_step, the distance between channels */
     size_t width;           /* lanes, or those of a strip */
     size_t phases, phase_step;
-    size_t rows, pitch; /* pitch: lanes from one row of a phase to the next */
-    size_t columns;     /* of a row */
-    size_t behind;      /* channels that are stored right after these, in the next call */
+    size_t rows, pitch;    /* pitch: lanes from one row of a phase to the next */
+    size_t sets, set_step; /* 0, or rows of so many sets in turn: see uc_row_at() */
+    size_t columns;        /* of a row */
+    size_t behind;         /* channels that are stored right after these, in the next call */
 } uc_rows;
+
+/* The first lane of a row in each phase. */
+static inline size_t uc_row_at(const uc_rows *rows, size_t row) {
+    return rows->sets ? row % rows->sets * rows->set_step + row / rows->sets * rows->pitch
+                      : row * rows->pitch;
+}
 
 /* What an EVERYTHING op knows of the values of one channel. For a softmax: the largest value, and
  * the sum of exp(value - largest). */
@@ -66,6 +73,10 @@ typedef struct uc_sets {
     size_t channel_step, row_step;
     bool stream;
 } uc_sets;
+
+/* Whether output goes past the caches, because nobody reads it soon: rows that fill cache lines, or
+ * also those that do so with their neighbours, where there is more of it than caches hold. */
+typedef enum uc_stream { UC_STREAM_NOT, UC_STREAM_LINES, UC_STREAM_JOINED } uc_stream;
 
 /* Output channels are cut into panels of about the same size: `count` of them, of `size` channels
  * each or, the first ones, `larger` of them, of one more. */
@@ -206,11 +217,10 @@ typedef struct uc_kernels {
     /* Elements of the chain's type to reals; and back, rows of all channels with their phases
      * zipped, rounded once to nearest even. Channels lie channel_step elements apart, rows
      * row_step. All lanes of a phase may be read. scales: what each channel is multiplied by first,
-     * or NULL. stream: nobody reads them soon, and another thread only behind end_stream() of this
-     * one. */
+     * or NULL. What streams another thread may read only behind end_stream() of this one. */
     void (*load)(uc_dtype dtype, const void *elements, void *reals, size_t count);
     void (*store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
-                  size_t channel_step, size_t row_step, bool stream);
+                  size_t channel_step, size_t row_step, uc_stream stream);
     void (*end_stream)(void);
 
     /* The convolution; and the same without a multiplication by the zeros around the input, for

@@ -82,6 +82,10 @@
 #undef NEAR_END
 #undef NEAR_DEGREE
 #undef NEAR_CENTRE
+/* store.inc.c */
+#undef LINE_BYTES
+#undef STAGED_BYTES
+#undef JOINED_BYTES
 /* conv.inc.c */
 #undef SUMS
 /* ops.inc.c */

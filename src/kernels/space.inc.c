@@ -344,7 +344,8 @@ static void NAME(lay_apart)(const uc_sets *sets, const double *bounds, bool stre
         }
 #endif
         NAME(store_reals)
-        (&rows, NULL, sets->to[i], sets->channel_step, sets->row_step, stream);
+        (&rows, NULL, sets->to[i], sets->channel_step, sets->row_step,
+         stream ? UC_STREAM_LINES : UC_STREAM_NOT);
     }
 }
 

@@ -142,19 +142,20 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
         for (size_t c = 0; c < rows->channels; c++)
             for (size_t r = 0; r < rows->rows; r++)
                 NAME(zip_quad)
-        (2, (const REAL *)rows->reals + c * rows->lanes + r * rows->pitch, rows->phase_step,
+        (2, (const REAL *)rows->reals + c * rows->lanes + uc_row_at(rows, r), rows->phase_step,
          scales ? scales[c] : 1, (REAL *)elements + c * channel_step + r * row_step);
         return;
     }
     for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < rows->rows; r++) {
-            const NAME(row) row = {(const REAL *)rows->reals + c * rows->lanes + r * rows->pitch,
+            const size_t lane = uc_row_at(rows, r);
+            const NAME(row) row = {(const REAL *)rows->reals + c * rows->lanes + lane,
                                    rows->phases,
                                    rows->phase_step,
                                    scales ? scales[c] : 1,
                                    lanes,
                                    rows->columns,
-                                   rows->phase_step - r * rows->pitch};
+                                   rows->phase_step - lane};
             const size_t at = (c * channel_step + r * row_step) * bytes;
             char *to = (char *)elements + at;
             /* every channel is a page of its own */
@@ -169,13 +170,94 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
         }
 }
 
+/* Lines go past the caches from where they were put together. Their first `skipped` bytes are not
+ * ours: then the first goes through the caches, as the last one does. */
+#define LINE_BYTES ((size_t)64)
+INLINE char *NAME(stream_lines)(char *to, char *staged, size_t *filled, size_t *skipped) {
+    size_t done = 0;
+    if (*skipped && *filled >= LINE_BYTES) {
+        memcpy(to + *skipped, staged + *skipped, LINE_BYTES - *skipped);
+        *skipped = 0;
+        done = LINE_BYTES;
+    }
+    for (; done + LINE_BYTES <= *filled; done += LINE_BYTES)
+        UNROLL for (size_t i = 0; i < LINE_BYTES; i += VECTOR_BYTES)
+            NAME(stream_vector)((REAL *)(void *)(to + done + i),
+                                load_vector((const REAL *)(void *)(staged + done + i)));
+    *filled -= done;
+    if (done)
+        memcpy(staged, staged + done, *filled);
+    return to + done;
+}
+
+/* Rows of one channel that follow each other in memory, and are some lines together: they are put
+ * into those before they are streamed. */
+#define STAGED_BYTES ((size_t)4096)
+INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t channel,
+                               size_t first, size_t end, REAL times, char *to) {
+    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
+                 most = STAGED_BYTES / 2 / bytes / rows->phases * rows->phases;
+    _Alignas(64) char staged[STAGED_BYTES + LINE_BYTES];
+    size_t skipped = (uintptr_t)to % LINE_BYTES, filled = skipped;
+    to -= skipped;
+    for (size_t r = first; r < end; r++)
+        for (size_t begin = 0, count; begin < rows->columns; begin += count) {
+            count = rows->columns - begin < most ? rows->columns - begin : most;
+            if (filled + count * bytes > STAGED_BYTES)
+                to = NAME(stream_lines)(to, staged, &filled, &skipped);
+            const size_t lane = uc_row_at(rows, r) + begin / rows->phases;
+            const NAME(row) piece = {(const REAL *)rows->reals + channel * rows->lanes + lane,
+                                     rows->phases,
+                                     rows->phase_step,
+                                     times,
+                                     count / rows->phases,
+                                     count,
+                                     rows->phase_step - lane};
+            NAME(zip)(&piece, (NAME(place)){staged + filled, form, false, NULL});
+            filled += count * bytes;
+        }
+    to = NAME(stream_lines)(to, staged, &filled, &skipped);
+    memcpy(to, staged, filled);
+}
+
+/* Streaming needs whole cache lines. Where a line's other part goes through the caches, or past
+ * them later, its memory is read and written for each: that takes as long as many rows. */
+INLINE bool NAME(whole_lines)(size_t bytes, const uc_rows *rows, uintptr_t elements,
+                              size_t channel_step, size_t row_step) {
+    const size_t line = LINE_BYTES / bytes;
+    return rows->columns % line == 0 && elements % LINE_BYTES == 0 &&
+           (rows->channels == 1 || channel_step % line == 0) &&
+           (rows->rows == 1 || row_step % line == 0);
+}
+
+/* How many rows are put together, if that is worth it, or 0: the lines at both ends are shared with
+ * others. */
+#define JOINED_BYTES ((size_t)2000)
+INLINE size_t NAME(joins)(size_t bytes, const uc_rows *rows, size_t row_step) {
+    const size_t together = row_step == rows->columns ? rows->rows : 1;
+    return rows->phases <= 32 && together * rows->columns * bytes >= JOINED_BYTES ? together : 0;
+}
+
+INLINE void NAME(store_in)(const uc_form form, const uc_rows *rows, const REAL *scales,
+                           void *elements, size_t channel_step, size_t row_step, uc_stream stream) {
+    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
+                 together = NAME(joins)(bytes, rows, row_step);
+    if (stream && NAME(whole_lines)(bytes, rows, (uintptr_t)elements, channel_step, row_step))
+        NAME(store_as)(form, true, rows, scales, elements, NULL, channel_step, row_step);
+    else if (stream != UC_STREAM_JOINED || !together)
+        NAME(store_as)(form, false, rows, scales, elements, NULL, channel_step, row_step);
+    else
+        for (size_t c = 0; c < rows->channels; c++)
+            for (size_t r = 0; r < rows->rows; r += together)
+                NAME(store_joined)
+    (form, rows, c, r, r + together, scales ? scales[c] : 1,
+     (char *)elements + (c * channel_step + r * row_step) * bytes);
+}
+
 #define STORE(name, form)                                                                          \
     static void NAME(store_##name)(const uc_rows *rows, const REAL *scales, void *elements,        \
-                                   size_t channel_step, size_t row_step, bool stream) {            \
-        if (stream)                                                                                \
-            NAME(store_as)(form, true, rows, scales, elements, NULL, channel_step, row_step);      \
-        else                                                                                       \
-            NAME(store_as)(form, false, rows, scales, elements, NULL, channel_step, row_step);     \
+                                   size_t channel_step, size_t row_step, uc_stream stream) {       \
+        NAME(store_in)(form, rows, scales, elements, channel_step, row_step, stream);              \
     }
 STORE(reals, FORM_REAL)
 #if !REAL_IS_DOUBLE
@@ -184,20 +266,8 @@ STORE(bf16, FORM_BF16)
 #endif
 #undef STORE
 
-/* Streaming needs whole cache lines. Where a line's other part goes through the caches, or past
- * them later, its memory is read and written for each: that takes as long as many rows. */
-INLINE bool NAME(whole_lines)(size_t bytes, const uc_rows *rows, uintptr_t elements,
-                              size_t channel_step, size_t row_step) {
-    const size_t line = 64 / bytes;
-    return rows->columns % line == 0 && elements % 64 == 0 &&
-           (rows->channels == 1 || channel_step % line == 0) &&
-           (rows->rows == 1 || row_step % line == 0);
-}
-
 static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales, void *elements,
-                        size_t channel_step, size_t row_step, bool stream) {
-    stream = stream && NAME(whole_lines)(uc_dtype_bytes(dtype), rows, (uintptr_t)elements,
-                                         channel_step, row_step);
+                        size_t channel_step, size_t row_step, uc_stream stream) {
 #if !REAL_IS_DOUBLE
     if (dtype == UC_F16)
         NAME(store_f16)(rows, scales, elements, channel_step, row_step, stream);
@@ -205,5 +275,8 @@ static void NAME(store)(uc_dtype dtype, const uc_rows *rows, const void *scales,
         NAME(store_bf16)(rows, scales, elements, channel_step, row_step, stream);
     else
 #endif
+    {
+        (void)dtype;
         NAME(store_reals)(rows, scales, elements, channel_step, row_step, stream);
+    }
 }
