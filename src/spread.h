@@ -2,10 +2,11 @@
  * Called by plan.c and direct.c (whether it pays), pass.c (rows), pack.c (weights) and fill.c.
  *
  * With one to three output channels an input vector that is loaded meets as many weights, and loads
- * decide. But it meets the weights of all taps along height and width too, for outputs around it:
- * so inputs are multiplied by those of a row of the kernel at once, or of all its rows, as if by a
- * convolution of one tap to channels x taps channels, and the products are then spread over the
- * outputs: shifted, and added up. Taps along the depth come one after the other. */
+ * decide; with a few more, packing the input does. But it meets the weights of all taps along
+ * height and width too, for outputs around it: so inputs are multiplied by those of a row of the
+ * kernel at once, or of all its rows, as if by a convolution of one tap to channels x taps
+ * channels, and the products are then spread over the outputs: shifted, and added up. Taps along
+ * the depth come one after the other. */
 #ifndef UC_SPREAD_H
 #define UC_SPREAD_H
 
