@@ -135,12 +135,11 @@ void uc_run_multiply_laid(const uc_walk *w, size_t channel, size_t piece) {
     double scale; /* room for any real */
     finish.first_channel = channel;
     plan->kernels->scales[finish.stage->op](&finish, 1, &scale);
-    plan->kernels->multiply_laid(plan->chain.dtype,
-                                 (char *)w->output +
-                                     uc_walk_row_offset(w, out, plan->out_step, channel, 0, 0) +
-                                     some.begin * bytes,
-                                 rest ? rest + (channel * positions + some.begin) * bytes : NULL,
-                                 some.count, &scale, plan->streams);
+    plan->kernels->multiply_laid(
+        plan->chain.dtype,
+        (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, channel, 0, 0) +
+            some.begin * bytes,
+        rest ? rest + (channel * positions + some.begin) * bytes : NULL, some.count, &scale);
 }
 
 /* Whether no tap reaches the rows of a run, where stride is more than the kernel: then they differ

@@ -94,8 +94,7 @@ static void check_multiplied(const uc_kernels *kernels, struct rng *rng, struct 
                   times = reals_new(kernels, 1, random_guard(rng));
     reals_fill(kernels, &times, rng, VALUES_NORMAL, 1);
     memcpy(before.data, to->data, to->bytes);
-    kernels->multiply_laid(dtype, to->data, in_parts ? rest->data : NULL, count, times.data,
-                           rng_below(rng, 2));
+    kernels->multiply_laid(dtype, to->data, in_parts ? rest->data : NULL, count, times.data);
     size_t wrong = 0;
     for (size_t i = 0; i < count; i++) {
         const double expected =
@@ -189,7 +188,7 @@ static void check_laid(const uc_kernels *kernels, struct rng *rng, uc_op op, enu
           kernels->name, uc_ops[op].name, in_parts ? " in parts" : "", wrong, count, shape.rows,
           columns, phase_count, (unsigned long long)seed);
     check_multiplied(kernels, rng, &to, &rest, in_parts,
-                     channels * channel_step - rng_below(rng, 2 * kernels->vector_lanes));
+                     channels * channel_step - rng_below(rng, channel_step));
     rows_free(&sets);
     rows_free(&apart);
     buffer_free(&to);

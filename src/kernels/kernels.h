@@ -274,7 +274,7 @@ typedef struct uc_kernels {
     /* Multiplies what was laid down, and leaves elements in its place. rest: NULL unless it is in
      * parts. */
     void (*multiply_laid)(uc_dtype dtype, void *elements, const void *rest, size_t count,
-                          const void *times, bool stream);
+                          const void *times);
 
     /* The same ops: what finish() would multiply the channels of measured rows by. */
     void (*scales[UC_OP_COUNT])(const uc_finish *finish, size_t channels, void *scales);

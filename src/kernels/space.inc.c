@@ -383,10 +383,11 @@ static void NAME(lay_softmax_space)(const uc_sets *sets, const double *bounds,
 /* What was laid down is fetched so many elements ahead. */
 #define LAID_AHEAD 1024
 
-/* `form`, of elements, and `stream` are constants where this is expanded. */
-INLINE void NAME(multiply_as)(const uc_form form, const bool stream, void *elements,
-                              const void *rest, size_t count, REAL times) {
-    const NAME(place) place = {elements, form, stream, NULL};
+/* Through the caches: lines that were just read are written where they are. `form`, of elements, is
+ * a constant where this is expanded. */
+INLINE void NAME(multiply_as)(const uc_form form, void *elements, const void *rest, size_t count,
+                              REAL times) {
+    const NAME(place) place = {elements, form, false, NULL};
     size_t i = 0;
     for (; (form != FORM_F16 || HAS_F16) && i + LANES <= count; i += LANES) {
         vec v;
@@ -423,19 +424,14 @@ INLINE void NAME(multiply_as)(const uc_form form, const bool stream, void *eleme
 }
 
 static void NAME(multiply_laid)(uc_dtype dtype, void *elements, const void *rest, size_t count,
-                                const void *times, bool stream) {
+                                const void *times) {
     const REAL by = *(const REAL *)times;
-    stream = stream && (uintptr_t)elements % (LANES * uc_dtype_bytes(dtype)) == 0;
-#define MULTIPLY(form)                                                                             \
-    stream ? NAME(multiply_as)(form, true, elements, rest, count, by)                              \
-           : NAME(multiply_as)(form, false, elements, rest, count, by)
     if (dtype == UC_F16)
-        MULTIPLY(FORM_F16);
+        NAME(multiply_as)(FORM_F16, elements, rest, count, by);
     else if (dtype == UC_BF16)
-        MULTIPLY(FORM_BF16);
+        NAME(multiply_as)(FORM_BF16, elements, rest, count, by);
     else
-        MULTIPLY(FORM_REAL);
-#undef MULTIPLY
+        NAME(multiply_as)(FORM_REAL, elements, rest, count, by);
 }
 #undef LAID_AHEAD
 
