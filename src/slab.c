@@ -157,14 +157,17 @@ static void pack_piece(const uc_walk *w, size_t depth, size_t height, char *to) 
 }
 
 /* What is packed of a channel at a time, where rows run on: less is far from what a processor reads
- * best, but there should be some tasks for threads. */
+ * best, but several threads should have some tasks each. */
 #define PACK_BYTES 4096
 #define PACK_TASKS 24
 
 size_t uc_slab_rows(const uc_walk *w, size_t depths, size_t rows) {
+    if (!w->pass->copies)
+        return 1;
     const size_t most = PACK_BYTES / w->plan->kernels->real_bytes / w->pass->pitch,
-                 fair = depths * rows / PACK_TASKS, some = most < fair ? most : fair;
-    return w->pass->copies && some ? some : 1;
+                 fair = w->plan->threads == 1 ? rows : depths * rows / PACK_TASKS,
+                 some = most < fair ? most : fair;
+    return some ? some : 1;
 }
 
 /* Rows of the slab where rows run on: those that are inside of the input, zeros above and below. */
