@@ -83,12 +83,10 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
     else if (pass->conv_rows > 1 && made > 1 && made_by_conv(chain, made - 1) &&
              chain->stage[made - 1].window[2] == chain->stage[chain->conv_stage].conv.stride[2])
         rows.pitch = pass->pitch; /* a pool of all phases leaves lanes where they are */
-    size_t in_row = count;        /* of a set */
-    if (conv && pass->woven) {
+    if (conv && pass->woven)
         rows.sets = pass->woven < count ? pass->woven : count;
-        in_row = (count - 1) / rows.sets + 1;
-    }
-    rows.set_step = uc_round_up((in_row - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
+    const size_t of_set = rows.sets ? (count - 1) / rows.sets + 1 : count;
+    rows.set_step = uc_round_up((of_set - 1) * rows.pitch + lanes, plan->kernels->vector_lanes);
     rows.phase_step = rows.sets ? rows.sets * rows.set_step : rows.set_step;
     rows.lanes = rows.width = rows.phases * rows.phase_step;
     return rows;
@@ -586,7 +584,8 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
 }
 
 #define WOVEN_PHASES 4
-#define LONG_ROW_BYTES 2000 /* fill enough lines of their own */
+#define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
+#define LONG_ROW_BYTES 2000           /* fill enough lines of their own */
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
  * phases along the height then, and their lines go past the caches together. */
@@ -598,7 +597,8 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
     if (plan->streams != UC_STREAM_JOINED || pass->stages < chain->stage_count || plan->winograd ||
         plan->spreads || plan->amx.kernels || uc_plan_is_turned(plan) ||
         pass->segment < pass->extent.size[2] || row % 64 == 0 || row >= LONG_ROW_BYTES ||
-        axis.stride == 1 || axis.stride > WOVEN_PHASES || (axis.stride > axis.kernel && !bare))
+        axis.stride == 1 || axis.stride > WOVEN_PHASES || (axis.stride > axis.kernel && !bare) ||
+        pass->extent.channels > WOVEN_BYTES / (row * axis.stride))
         return;
     for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
         if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)

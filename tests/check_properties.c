@@ -417,13 +417,11 @@ static const struct {
      "f64 2x16x3x9x11, conv_transpose 7 kernel 3 stride 2 padding 1, layernorm_channel 1e-5, "
      "clamp -2 2, softmax_space",
      FAMILY_UNIFORM},
-    {WOVEN, "f32 1x2x170x100, conv_transpose 12 kernel 3 stride 4 bias", FAMILY_NORMAL},
-    {WOVEN, "f64 1x3x100x60, conv_transpose 30 kernel 4 stride 3 padding 1, gelu",
+    {WOVEN, "f32 1x1x3x40x60, conv_transpose 30 kernel 1x2x3 stride 2x3x3 bias", FAMILY_NORMAL},
+    {WOVEN, "f64 1x1x100x60, conv_transpose 30 kernel 4 stride 3 padding 1, gelu",
      FAMILY_NON_FINITE},
-    {WOVEN, "bf16 1x2x5x50x76, conv_transpose 20 kernel 2x3x2 stride 2x3x3 padding 0x1x0",
-     FAMILY_UNIFORM},
     {WOVEN,
-     "f16 2x20x31x41, conv_transpose 160 kernel 5 stride 4 padding 1 output_padding 1 bias, "
+     "f16 1x2x62x90, conv_transpose 72 kernel 5 stride 4 padding 1 output_padding 1 bias, "
      "mul scale",
      FAMILY_INTEGER},
     {PANELS,
