@@ -338,7 +338,7 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
                 /* What is combined along width, then height, or along both at once; then depth. */
                 const size_t plane = height->points * width->points,
                              outputs = dim[1]->outputs * dim[2]->outputs,
-                             between = uc_points_fit(height->kind) && uc_points_fit(width->kind)
+                             between = uc_points_fit(height->kind, width->kind)
                                            ? 0
                                            : 2 * height->points * dim[2]->outputs;
                 made += (double)(depth->points * (plane + between + outputs)) +

@@ -286,7 +286,8 @@ static const struct dimension_kind kinds[] = {
     {UC_POINTS_PLAIN, 1},       {UC_POINTS_PLAIN, 2},       {UC_POINTS_PLAIN, 3},
     {UC_POINTS_3, 2},           {UC_POINTS_3_WITH_0, 2},    {UC_POINTS_4, 2},
     {UC_POINTS_4, 3},           {UC_POINTS_5, 2},           {UC_POINTS_5, 3},
-    {UC_POINTS_5_WITHOUT_0, 2}, {UC_POINTS_5_WITHOUT_0, 3},
+    {UC_POINTS_5_WITHOUT_0, 2}, {UC_POINTS_5_WITHOUT_0, 3}, {UC_POINTS_PLAIN, 4},
+    {UC_POINTS_5, 4},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 

@@ -435,37 +435,48 @@ static void measure_accuracy(const struct problem *problem, enum family family, 
 
 /* scale: of one input, and of all in the upper half of every channel if it is 0. Errors of rounded
  * weights are the same everywhere: few outputs need several draws of them. */
-static void check_accuracy(const char *slug, bool whole, enum family family, double scale) {
-    const struct problem problem = small_operator(slug, whole);
-    const size_t draws = extent_elems(problem_output(&problem)) < 1000 ? 16 : 1;
+static void check_accuracy(const char *name, const struct problem *problem, enum family family,
+                           double scale, double most) {
+    const size_t draws = extent_elems(problem_output(problem)) < 1000 ? 16 : 1;
     struct errors by[2] = {{0, 0}, {0, 0}};
     for (size_t draw = 0; draw < draws; draw++)
-        measure_accuracy(&problem, family, scale, 9 + draw, by);
+        measure_accuracy(problem, family, scale, 9 + draw, by);
     for (size_t i = 0; i < 2; i++)
         by[i].rms = sqrt(by[i].rms / (double)draws);
-    /* max-max-sum comes nearest, with five points along three dimensions: 1.05 to 1.2 times the
-     * direct one, which adds up long sums in parts and is better than one sum of f32 products. */
-    const double most = 1.3;
-    char *label = check_text(
-        "%s%s, %s times %g: rms %.2e direct, %.2e winograd (%.2f times); worst %.2e, "
-        "%.2e (%.2f times)",
-        slug, whole ? "" : ": convolution", family_name(family), scale, by[0].rms, by[1].rms,
-        by[1].rms / by[0].rms, by[0].worst, by[1].worst, by[1].worst / by[0].worst);
+    char *label =
+        check_text("%s, %s times %g: rms %.2e direct, %.2e winograd (%.2f times); worst %.2e, "
+                   "%.2e (%.2f times)",
+                   name, family_name(family), scale, by[0].rms, by[1].rms, by[1].rms / by[0].rms,
+                   by[0].worst, by[1].worst, by[1].worst / by[0].worst);
     printf("%s\n", label);
     CHECK(by[1].rms <= most * by[0].rms, "%s", label);
-    CHECK(by[1].worst <= 2 * by[0].worst, "%s", label);
+    CHECK(by[1].worst <= fmax(2, 1.5 * most) * by[0].worst, "%s", label);
     free(label);
 }
 
 static void check_accuracies(void) {
+    /* max-max-sum comes nearest, with five points along three dimensions: 1.05 to 1.2 times the
+     * direct one, which adds up long sums in parts and is better than one sum of f32 products. */
+    const double most = 1.3;
     for (size_t i = 0; i < operator_total; i++)
         for (size_t whole = 0; whole < 2; whole++) {
-            check_accuracy(operators[i].slug, whole, FAMILY_NORMAL, 1);
-            check_accuracy(operators[i].slug, whole, FAMILY_UNIFORM, 1);
+            const struct problem problem = small_operator(operators[i].slug, whole);
+            char *name = check_text("%s%s", operators[i].slug, whole ? "" : ": convolution");
+            check_accuracy(name, &problem, FAMILY_NORMAL, 1, most);
+            check_accuracy(name, &problem, FAMILY_UNIFORM, 1, most);
             /* Norms over channels would show what an outlier spoils nearby, or leaves of zeros. */
-            check_accuracy(operators[i].slug, whole, FAMILY_NORMAL, 1e4);
-            check_accuracy(operators[i].slug, whole, FAMILY_NORMAL, 0);
+            check_accuracy(name, &problem, FAMILY_NORMAL, 1e4, most);
+            check_accuracy(name, &problem, FAMILY_NORMAL, 0, most);
+            free(name);
         }
+    /* Errors may be larger in sums over so many positions that those of plain f32, 3e-5 with
+     * PyTorch, leave them far behind. */
+    const char *text = "f32 1x32x32x64x64, avgpool 2, conv_transpose 4 kernel 3 stride 2 padding 1 "
+                       "output_padding 1, clamp 0 1, softmax_space, mul scale";
+    struct problem large;
+    CHECK(problem_parse(text, &large), "%s", text);
+    check_accuracy(text, &large, FAMILY_NORMAL, 1, 2);
+    check_accuracy(text, &large, FAMILY_UNIFORM, 1, 2);
 }
 
 /* ---- Who chooses ---- */

@@ -63,7 +63,7 @@ typedef struct uc_finish {
  * and its first channel goes to to[i] as store() would put it, but in reals. Or, where elements
  * have 16 bits, in parts: the upper halves of all reals there, the lower ones to rest[i]. there:
  * how many rows of each are there. */
-#define UC_SETS 9
+#define UC_SETS 16
 typedef struct uc_sets {
     uc_rows rows; /* of the first */
     size_t count, step;
@@ -156,7 +156,7 @@ typedef enum uc_points {
 #define UC_POINT_B 2.5
 
 #define UC_TOOM_POINTS 5 /* at most */
-#define UC_TOOM_OUTPUTS 3
+#define UC_TOOM_OUTPUTS 4
 
 /* The products that so many outputs are made of. */
 static inline size_t uc_point_count(uc_points points, size_t outputs) {
@@ -166,9 +166,12 @@ static inline size_t uc_point_count(uc_points points, size_t outputs) {
                                      : 4;
 }
 
-/* Whether what lies between two dimensions of such points fits the registers. */
-static inline bool uc_points_fit(uc_points points) {
-    return points != UC_POINTS_PLAIN && points <= UC_POINTS_4;
+/* Whether what lies between two dimensions of such points fits the registers: for each of the outer
+ * ones all outputs of the inner. */
+static inline bool uc_points_fit(uc_points outer, uc_points inner) {
+    return outer != UC_POINTS_PLAIN && inner != UC_POINTS_PLAIN &&
+           ((outer <= UC_POINTS_4 && inner <= UC_POINTS_4) ||
+            (outer == UC_POINTS_5 && inner < UC_POINTS_4));
 }
 
 /* For each o of count and each lane i

@@ -89,6 +89,7 @@ INLINE void NAME(outputs_of)(const uc_points points, const size_t outputs, const
     y[0] += even_b;
     y[1] = a * odd + NAME(plus)(b * odd_b, start);
     y[2] = a * a * even + NAME(plus)(b * b * even_b, start);
+    y[3] = a * a * a * odd + NAME(plus)(b * b * b * odd_b, start);
 }
 
 /* Along two dimensions at once, so that what comes between them stays in registers; or along one,
@@ -131,23 +132,26 @@ INLINE void NAME(interpolate_by)(const uc_points outer, const size_t outer_outpu
 LINE(PLAIN, 1)
 LINE(PLAIN, 2)
 LINE(PLAIN, 3)
+LINE(PLAIN, 4)
 LINE(3, 2)
 LINE(3_WITH_0, 2)
 LINE(4, 2)
 LINE(4, 3)
 LINE(5, 2)
 LINE(5, 3)
+LINE(5, 4)
 LINE(5_WITHOUT_0, 2)
 LINE(5_WITHOUT_0, 3)
 #undef LINE
 
 typedef void NAME(interpolation)(const uc_interpolate *by);
 static NAME(interpolation) *const NAME(line)[][UC_TOOM_OUTPUTS] = {
-    [UC_POINTS_PLAIN] = {NAME(line_PLAIN_1), NAME(line_PLAIN_2), NAME(line_PLAIN_3)},
+    [UC_POINTS_PLAIN] = {NAME(line_PLAIN_1), NAME(line_PLAIN_2), NAME(line_PLAIN_3),
+                         NAME(line_PLAIN_4)},
     [UC_POINTS_3] = {NULL, NAME(line_3_2)},
     [UC_POINTS_3_WITH_0] = {NULL, NAME(line_3_WITH_0_2)},
     [UC_POINTS_4] = {NULL, NAME(line_4_2), NAME(line_4_3)},
-    [UC_POINTS_5] = {NULL, NAME(line_5_2), NAME(line_5_3)},
+    [UC_POINTS_5] = {NULL, NAME(line_5_2), NAME(line_5_3), NAME(line_5_4)},
     [UC_POINTS_5_WITHOUT_0] = {NULL, NAME(line_5_WITHOUT_0_2), NAME(line_5_WITHOUT_0_3)},
 };
 
@@ -158,13 +162,19 @@ static NAME(interpolation) *const NAME(line)[][UC_TOOM_OUTPUTS] = {
     }
 #define PLANES(height, heights)                                                                    \
     PLANE(height, heights, 3, 2)                                                                   \
-    PLANE(height, heights, 3_WITH_0, 2)                                                            \
+    PLANE(height, heights, 3_WITH_0, 2)
+#define MORE_PLANES(height, heights)                                                               \
+    PLANES(height, heights)                                                                        \
     PLANE(height, heights, 4, 2)                                                                   \
     PLANE(height, heights, 4, 3)
-PLANES(3, 2)
-PLANES(3_WITH_0, 2)
-PLANES(4, 2)
-PLANES(4, 3)
+MORE_PLANES(3, 2)
+MORE_PLANES(3_WITH_0, 2)
+MORE_PLANES(4, 2)
+MORE_PLANES(4, 3)
+PLANES(5, 2)
+PLANES(5, 3)
+PLANES(5, 4)
+#undef MORE_PLANES
 #undef PLANES
 #undef PLANE
 
@@ -172,19 +182,23 @@ PLANES(4, 3)
 static NAME(interpolation) *
     NAME(plane)(const uc_points kind[UC_SPACE], const size_t outputs[UC_SPACE]) {
 #define PLANES(height, heights)                                                                    \
-    {                                                                                              \
-        NAME(plane_##height##_##heights##_3_2), NAME(plane_##height##_##heights##_3_WITH_0_2),     \
-            NAME(plane_##height##_##heights##_4_2), NAME(plane_##height##_##heights##_4_3)         \
-    }
-    static NAME(interpolation) *const planes[4][4] = {PLANES(3, 2), PLANES(3_WITH_0, 2),
-                                                      PLANES(4, 2), PLANES(4, 3)};
+    NAME(plane_##height##_##heights##_3_2), NAME(plane_##height##_##heights##_3_WITH_0_2)
+#define MORE_PLANES(height, heights)                                                               \
+    PLANES(height, heights), NAME(plane_##height##_##heights##_4_2),                               \
+        NAME(plane_##height##_##heights##_4_3)
+    static NAME(interpolation) *const planes[][4] = {
+        {MORE_PLANES(3, 2)}, {MORE_PLANES(3_WITH_0, 2)},
+        {MORE_PLANES(4, 2)}, {MORE_PLANES(4, 3)},
+        {PLANES(5, 2)},      {PLANES(5, 3)},
+        {PLANES(5, 4)}};
+#undef MORE_PLANES
 #undef PLANES
+    if (!uc_points_fit(kind[1], kind[2]))
+        return NULL;
     size_t at[2];
-    for (size_t i = 0; i < 2; i++) {
-        if (!uc_points_fit(kind[1 + i]))
-            return NULL;
-        at[i] = kind[1 + i] - UC_POINTS_3 + (outputs[1 + i] == 3);
-    }
+    for (size_t i = 0; i < 2; i++)
+        at[i] = kind[1 + i] == UC_POINTS_5 ? 2 + outputs[1 + i]
+                                           : kind[1 + i] - UC_POINTS_3 + (outputs[1 + i] == 3);
     return planes[at[0]][at[1]];
 }
 
@@ -405,11 +419,14 @@ static void NAME(transform_last)(const double *factor, size_t terms, const doubl
 #undef TRANSFORMS
 #undef TRANSFORM
 
-/* Of 2 or 3 vectors of columns, every second or third. */
+/* Of 2 to 4 vectors of columns, every second, third or fourth. */
 #define THIRD_OF_TWO(q) (3 * (q) < 2 * LANE_COUNT ? 3 * (q) : -1)
 #define THIRD_OF_ALL(q) (3 * (q) < 2 * LANE_COUNT ? (q) : 3 * (q)-LANE_COUNT)
 INLINE vec NAME(every)(const size_t planes, const REAL *from) {
     const vec a = load_vector(from), b = load_vector(from + LANES);
+    if (planes == 4)
+        return __builtin_shufflevector(NAME(every)(2, from), NAME(every)(2, from + 2 * LANES),
+                                       EVEN_LANES);
     if (planes == 2)
         return __builtin_shufflevector(a, b, EVEN_LANES);
     return __builtin_shufflevector(__builtin_shufflevector(a, b, EACH_LANE(THIRD_OF_TWO, 0)),
@@ -451,6 +468,8 @@ static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size
             done = NAME(split_plane)(2, from, i, count, plane + j);
         else if (planes == 3)
             done = NAME(split_plane)(3, from, i, count, plane + j);
+        else if (planes == 4)
+            done = NAME(split_plane)(4, from, i, count, plane + j);
         j += done;
         for (size_t k = i + done * planes; k < count; k += planes)
             plane[j++] = from[k];
