@@ -30,6 +30,13 @@ static inline void uc_fetch(const void *memory, size_t bytes) {
         __builtin_prefetch((const char *)memory + i);
 }
 
+/* The same for more than a few lines: processors drop what is fetched where too much is on its way,
+ * but not what is read. */
+static inline void uc_touch(const void *memory, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        (void)((const volatile char *)memory)[i];
+}
+
 /* Whether things that lie so many bytes apart want the same places of a cache: almost a multiple of
  * `period`, where its places begin again. */
 static inline bool uc_clash(size_t bytes, size_t period) {

@@ -13,11 +13,20 @@ uc_run_classes uc_run_count(const uc_walk *w) {
     return c;
 }
 
-/* The runs of a band are numbered depth by depth. */
+/* The runs of a band are numbered depth by depth; those of depths that are made from the same one
+ * side by side, where each reads the input itself. */
 static uc_run_rows find_run(const uc_walk *w, size_t number) {
     const uc_pass *pass = w->pass;
     const uc_run_classes *c = &w->classes;
-    const size_t depth = number / c->all, in_depth = number % c->all;
+    size_t depth = number / c->all, in_depth = number % c->all;
+    if (w->plan->borrows) {
+        const size_t first = depth / w->axis[0].stride * w->axis[0].stride,
+                     left = w->band[0].count - first,
+                     depths = left < w->axis[0].stride ? left : w->axis[0].stride,
+                     side_by_side = number - first * c->all;
+        depth = first + side_by_side % depths;
+        in_depth = side_by_side / depths;
+    }
     const bool longer = in_depth < c->longer * c->runs_longer;
     const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer,
                  runs = longer ? c->runs_longer : c->runs,

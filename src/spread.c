@@ -99,8 +99,12 @@ bool uc_spread_gathers(const uc_kernels *kernels, const uc_stage *conv) {
 uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool gathers) {
     const size_t vector = kernels->vector_lanes, columns = uc_round_up(conv->in.size[2], vector),
                  least = columns < LEAST_LANES ? columns : LEAST_LANES;
-    uc_spread s = {.taps = gathers ? conv->conv.kernel[1] : 1, .gathers = gathers};
-    s.products = s.taps * conv->conv.kernel[2] * conv->out.channels;
+    /* Taps along the height that don't meet go together, if they are few. */
+    const size_t of_tap = conv->conv.kernel[2] * conv->out.channels;
+    const bool together = conv->conv.kernel[1] <= conv->conv.stride[1] &&
+                          conv->conv.kernel[1] <= FEW_PRODUCTS / of_tap;
+    uc_spread s = {.taps = gathers || together ? conv->conv.kernel[1] : 1, .gathers = gathers};
+    s.products = s.taps * of_tap;
     s.panels = uc_panels_of(s.products, kernels->panel);
     s.lanes = PRODUCT_BYTES / kernels->real_bytes / s.products / vector * vector;
     s.lanes = s.lanes < least ? least : s.lanes;
@@ -335,8 +339,9 @@ static void add_rows(const uc_walk *w, piece *in, uc_span taps, size_t first_tap
     run->y = products;
 }
 
-/* Fetches what some rows read of some channels of an input that no cache of one core holds: no
- * processor foresees so many pages. */
+/* Brings in what some rows read of some channels of an input that no cache of one core holds, one
+ * channel after the other: no processor foresees so many pages, and memory gives a line of every
+ * channel at a third of the rate. */
 static void fetch_inputs(const uc_walk *w, const piece *in, size_t channels, uc_span heights) {
     const uc_extent *extent = &w->plan->chain.in;
     const size_t bytes = w->plan->element_bytes;
@@ -344,7 +349,7 @@ static void fetch_inputs(const uc_walk *w, const piece *in, size_t channels, uc_
         return;
     for (size_t c = in->channel; c < in->channel + channels; c++)
         for (size_t row = heights.begin; row < heights.begin + heights.count; row++)
-            uc_fetch(uc_walk_input(w, c, in->depth, row) +
+            uc_touch(uc_walk_input(w, c, in->depth, row) +
                          (w->products.begin - w->inputs.begin) * bytes,
                      w->products.count * bytes);
 }

@@ -363,6 +363,13 @@ static const struct {
     {SPREAD, "f32 1x24x5x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
     /* runs whose first row no tap reaches */
     {SPREAD, "f32 1x24x12x16, conv_transpose 2 kernel 3x4 stride 8x1 padding 3x1", FAMILY_NORMAL},
+    /* Taps along the height together; depths of a stride side by side, the last ones fewer. */
+    {SPREAD, "f32 2x20x5x6x19, conv_transpose 2 kernel 2 stride 3 padding 1 bias, gelu",
+     FAMILY_NORMAL},
+    {SPREAD,
+     "f64 1x17x3x7x21, conv_transpose 1 kernel 3x2x2 stride 4x2x3 padding 0 output_padding 2x1x0",
+     FAMILY_INTEGER},
+    {SPREAD, "f32 1x18x4x50x18, conv_transpose 3 kernel 2 stride 2, softmax_space", FAMILY_UNIFORM},
     {GATHERED, "f32 2x20x16x64, conv_transpose 1 kernel 4 stride 2 padding 1 bias", FAMILY_NORMAL},
     {GATHERED, "f32 1x150x32x32, conv_transpose 3 kernel 3 padding 1, sigmoid", FAMILY_UNIFORM},
     {GATHERED,
