@@ -97,20 +97,17 @@ INLINE void NAME(put_sums)(const size_t rows, const size_t vectors, const bool m
     }
 }
 
-/* `rows` channels x `vectors` vectors; these and `listed` are constants where this is expanded. */
-INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool listed,
-                             const uc_conv_run *run, const uc_products *list, const REAL *x,
-                             const REAL *panel, const REAL *bias, REAL *y) {
+/* `rows` channels x `vectors` vectors; these are constants where this is expanded. */
+INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_conv_run *run,
+                             const REAL *x, const REAL *panel, const REAL *bias, REAL *y) {
     const size_t in_channels = run->in_channels, x_channel = run->x_channel, x_tap = run->x_tap,
                  taps = run->taps[2], y_channel = run->y_channel;
     bool more = false; /* there is a part in y */
     vec sum[SUMS];
     UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
         sum[c * vectors + v] = splat(bias[c]);
-    for (size_t i = 0; listed && i < list->count; i++)
-        NAME(step)(rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
     size_t room = UC_CHAIN_PRODUCTS; /* products that the present part may still have */
-    for (size_t td = run->first[0]; !listed && td < run->end[0]; td++)
+    for (size_t td = run->first[0]; td < run->end[0]; td++)
         for (size_t th = run->first[1]; th < run->end[1]; th++) {
             const REAL *from = x - td * run->x_depth - th * run->x_row;
             const REAL *w = panel + (td * run->taps[1] + th) * in_channels * taps * rows;
@@ -140,19 +137,40 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const bool
     NAME(put_sums)(rows, vectors, more, sum, y, y_channel);
 }
 
-typedef void NAME(conv_block_function)(const uc_conv_run *run, const uc_products *list,
-                                       const REAL *x, const REAL *panel, const REAL *bias, REAL *y);
-
-/* One function for each size of a panel, for several vectors or one, with a list or without. */
-#define BLOCK_OF(name, rows, vectors, listed)                                                      \
-    static void NAME(conv##name##rows##x##vectors)(const uc_conv_run *run,                         \
-                                                   const uc_products *list, const REAL *x,         \
-                                                   const REAL *panel, const REAL *bias, REAL *y) { \
-        NAME(conv_block)(rows, vectors, listed, run, list, x, panel, bias, y);                     \
+/* Sums of few products, for so many blocks of lanes: each takes so little time that a call of its
+ * own would take as long. */
+INLINE void NAME(conv_blocks)(const size_t rows, const size_t vectors, const uc_conv_run *run,
+                              const uc_products *list, const REAL *x, const REAL *panel,
+                              const REAL *bias, REAL *y, size_t blocks) {
+    const size_t y_channel = run->y_channel;
+    for (; blocks; blocks--, x += vectors * LANES, y += vectors * LANES) {
+        vec sum[SUMS];
+        UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
+            sum[c * vectors + v] = splat(bias[c]);
+        for (size_t i = 0; i < list->count; i++)
+            NAME(step)
+            (rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
+        NAME(put_sums)(rows, vectors, false, sum, y, y_channel);
     }
+}
+
+typedef void NAME(conv_block_function)(const uc_conv_run *run, const REAL *x, const REAL *panel,
+                                       const REAL *bias, REAL *y);
+typedef void NAME(conv_blocks_function)(const uc_conv_run *run, const uc_products *list,
+                                        const REAL *x, const REAL *panel, const REAL *bias, REAL *y,
+                                        size_t blocks);
+
+/* One function for each size of a panel, for several vectors or one, of many products or few. */
 #define BLOCK(rows, vectors)                                                                       \
-    BLOCK_OF(_few_, rows, vectors, true)                                                           \
-    BLOCK_OF(_, rows, vectors, false)
+    static void NAME(conv_##rows##x##vectors)(const uc_conv_run *run, const REAL *x,               \
+                                              const REAL *panel, const REAL *bias, REAL *y) {      \
+        NAME(conv_block)(rows, vectors, run, x, panel, bias, y);                                   \
+    }                                                                                              \
+    static void NAME(conv_few_##rows##x##vectors)(const uc_conv_run *run, const uc_products *list, \
+                                                  const REAL *x, const REAL *panel,                \
+                                                  const REAL *bias, REAL *y, size_t blocks) {      \
+        NAME(conv_blocks)(rows, vectors, run, list, x, panel, bias, y, blocks);                    \
+    }
 BLOCK(1, 1)
 BLOCK(2, 1)
 BLOCK(3, 1)
@@ -183,10 +201,8 @@ BLOCK(8, 2)
 #define LARGE_PANELS(name, vectors)
 #endif
 #undef BLOCK
-#undef BLOCK_OF
 
-/* By whether there is a list, the vectors and the panel's size: [listed][vectors - 1, or 4 for 8 of
- * them][channels - 1]. */
+/* By the vectors and the panel's size: [vectors - 1, or 4 for 8 of them][channels - 1]. */
 #define SMALL_PANELS(name, vectors)                                                                \
     NAME(conv##name##1x##vectors), NAME(conv##name##2x##vectors), NAME(conv##name##3x##vectors)
 #define PANELS(name, vectors)                                                                      \
@@ -199,16 +215,58 @@ BLOCK(8, 2)
             NAME(conv##name##1x8)                                                                  \
         }                                                                                          \
     }
-static NAME(conv_block_function) *const NAME(conv_blocks)[2][5][PANEL] = {BLOCKS(_), BLOCKS(_few_)};
+static NAME(conv_block_function) *const NAME(conv_of)[5][PANEL] = BLOCKS(_);
+static NAME(conv_blocks_function) *const NAME(conv_few_of)[5][PANEL] = BLOCKS(_few_);
 #undef BLOCKS
 #undef PANELS
 #undef SMALL_PANELS
 #undef LARGE_PANELS
 
+/* Panels outside: of few products, all weights of a panel and all inputs of a row stay in L1. */
+static void NAME(conv_few)(const uc_conv_run *run, size_t products) {
+    uc_products list;
+    NAME(list_products)(run, &list);
+    const uc_panels cut = run->cut;
+    const size_t begin = uc_panel_begin(cut, run->first_panel);
+    const REAL *weights = (const REAL *)run->weights + begin * products;
+    const REAL *bias = (const REAL *)run->bias + begin;
+    REAL *channels = run->y;
+    for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
+        const size_t size = uc_panel_size(cut, p), most = size == 1   ? 8
+                                                          : size <= 3 ? 4
+                                                          : size == 4 ? 3
+                                                                      : 2;
+        for (size_t r = 0; r < run->rows; r++) {
+            const REAL *x = (const REAL *)run->x + r * run->x_row;
+            REAL *y = channels + r * run->y_row;
+            for (size_t left = (run->lanes - 1) / LANES + 1; left;) {
+                const size_t vectors = left >= most ? most
+                                       : left >= 4  ? 4
+                                                    : left,
+                             blocks = left / vectors;
+                NAME(conv_few_of)
+                [vectors == 8 ? 4 : vectors - 1][size - 1](run, &list, x, weights, bias, y, blocks);
+                x += blocks * vectors * LANES;
+                y += blocks * vectors * LANES;
+                left -= blocks * vectors;
+            }
+        }
+        weights += size * products;
+        bias += size;
+        channels += size * run->y_channel;
+    }
+}
+
 /* Blocks of lanes outside, panels inside: a block's inputs stay in L1 while the weights stream
  * through it. */
 static void NAME(conv)(const uc_conv_run *run) {
     const size_t products = run->taps[0] * run->taps[1] * run->taps[2] * run->in_channels;
+    /* A list pays if some blocks share it. */
+    if (products <= UC_FEW_PRODUCTS &&
+        run->rows * run->panels * run->lanes >= LIST_BLOCKS * 2 * LANES) {
+        NAME(conv_few)(run, products);
+        return;
+    }
     const uc_panels cut = run->cut;
     const size_t begin = uc_panel_begin(cut, run->first_panel);
     /* Panels of at most 4 channels want more vectors. Neighbours differ by one channel at most.
@@ -219,12 +277,6 @@ static void NAME(conv)(const uc_conv_run *run) {
                         : largest <= for_three ? 3
                                                : 2;
     const bool three = largest <= for_three, eight = run->out_channels == 1;
-    /* A list pays if some blocks share it. */
-    const bool listed = products <= UC_FEW_PRODUCTS &&
-                        run->rows * run->panels * run->lanes >= LIST_BLOCKS * wide * LANES;
-    uc_products list;
-    if (listed)
-        NAME(list_products)(run, &list);
     for (size_t r = 0; r < run->rows; r++)
         for (size_t j = 0; j < run->lanes;) {
             const size_t left = (run->lanes - j - 1) / LANES + 1;
@@ -240,9 +292,9 @@ static void NAME(conv)(const uc_conv_run *run) {
                 const size_t size = uc_panel_size(cut, p),
                              each = size <= 3 || vectors != 4 ? vectors : 2;
                 NAME(conv_block_function) *const block =
-                    NAME(conv_blocks)[listed][each == 8 ? 4 : each - 1][size - 1];
+                    NAME(conv_of)[each == 8 ? 4 : each - 1][size - 1];
                 for (size_t v = 0; v < vectors; v += each)
-                    block(run, &list, x + v * LANES, weights, bias, y + v * LANES);
+                    block(run, x + v * LANES, weights, bias, y + v * LANES);
                 weights += size * products;
                 bias += size;
                 y += size * run->y_channel;
