@@ -586,6 +586,8 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
 #define LONG_ROW_BYTES 2000           /* fill enough lines of their own */
+#define WOVEN_RUN_BYTES 6000          /* of a channel, if that leaves so many runs of a depth */
+#define WOVEN_RUNS 8
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
  * phases along the height then, and their lines go past the caches together. */
@@ -606,6 +608,10 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
     pass->woven = axis.stride;
     pass->step = 1;
     pass->rows = pass->conv_rows * axis.stride;
+    const size_t enough = uc_parts(WOVEN_RUN_BYTES, pass->rows * row),
+                 heights = pass->extent.size[1] / (pass->rows * WOVEN_RUNS);
+    if (pass->conv_rows == 1)
+        pass->rows *= enough < heights ? enough : heights ? heights : 1;
 }
 
 uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {

@@ -170,6 +170,29 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
         }
 }
 
+/* The same of a row behind which may be written: whole vectors, up to ZIPPED_OVER phases of one too
+ * many. */
+#define ZIPPED_OVER 4
+INLINE void NAME(zip_over)(const NAME(row) * row, NAME(place) place) {
+    const size_t lanes = (row->columns - 1) / row->phases + 1;
+    const bool whole =
+        (lanes - 1) / LANES * LANES + LANES <= row->room && (place.form != FORM_F16 || HAS_F16);
+    switch (whole ? row->phases : 0) {
+#define ZIP_PHASES(count)                                                                          \
+    case count:                                                                                    \
+        for (size_t j = 0; j < lanes; j += LANES)                                                  \
+            NAME(zip_vector)(count, row, j, place, j * (count));                                   \
+        break;
+        ZIP_PHASES(1)
+        ZIP_PHASES(2)
+        ZIP_PHASES(3)
+        ZIP_PHASES(4)
+#undef ZIP_PHASES
+    default:
+        NAME(zip)(row, place);
+    }
+}
+
 /* Lines go past the caches from where they were put together. Their first `skipped` bytes are not
  * ours: then the first goes through the caches, as the last one does. */
 #define LINE_BYTES ((size_t)64)
@@ -197,7 +220,7 @@ INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t c
                                size_t first, size_t end, REAL times, char *to) {
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
                  most = STAGED_BYTES / 2 / bytes / rows->phases * rows->phases;
-    _Alignas(64) char staged[STAGED_BYTES + LINE_BYTES];
+    _Alignas(64) char staged[STAGED_BYTES + LINE_BYTES + ZIPPED_OVER * VECTOR_BYTES];
     size_t skipped = (uintptr_t)to % LINE_BYTES, filled = skipped;
     to -= skipped;
     for (size_t r = first; r < end; r++)
@@ -213,7 +236,7 @@ INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t c
                                      count / rows->phases,
                                      count,
                                      rows->phase_step - lane};
-            NAME(zip)(&piece, (NAME(place)){staged + filled, form, false, NULL});
+            NAME(zip_over)(&piece, (NAME(place)){staged + filled, form, false, NULL});
             filled += count * bytes;
         }
     to = NAME(stream_lines)(to, staged, &filled, &skipped);
@@ -238,6 +261,7 @@ INLINE size_t NAME(joins)(size_t bytes, const uc_rows *rows, size_t row_step) {
     return rows->phases <= 32 && together * rows->columns * bytes >= JOINED_BYTES ? together : 0;
 }
 
+#define STORED_AHEAD 2 /* channels */
 INLINE void NAME(store_in)(const uc_form form, const uc_rows *rows, const REAL *scales,
                            void *elements, size_t channel_step, size_t row_step, uc_stream stream) {
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
@@ -248,10 +272,17 @@ INLINE void NAME(store_in)(const uc_form form, const uc_rows *rows, const REAL *
         NAME(store_as)(form, false, rows, scales, elements, NULL, channel_step, row_step);
     else
         for (size_t c = 0; c < rows->channels; c++)
-            for (size_t r = 0; r < rows->rows; r += together)
+            for (size_t r = 0; r < rows->rows; r += together) {
+                char *to = (char *)elements + (c * channel_step + r * row_step) * bytes;
+                /* The lines at both ends go through the caches, and others wait for them. */
+                if (c + STORED_AHEAD < rows->channels + rows->behind) {
+                    char *next = to + STORED_AHEAD * channel_step * bytes;
+                    __builtin_prefetch(next, 1);
+                    __builtin_prefetch(next + together * row_step * bytes, 1);
+                }
                 NAME(store_joined)
-    (form, rows, c, r, r + together, scales ? scales[c] : 1,
-     (char *)elements + (c * channel_step + r * row_step) * bytes);
+                (form, rows, c, r, r + together, scales ? scales[c] : 1, to);
+            }
 }
 
 #define STORE(name, form)                                                                          \
