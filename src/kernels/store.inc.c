@@ -170,29 +170,6 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
         }
 }
 
-/* The same of a row behind which may be written: whole vectors, up to ZIPPED_OVER phases of one too
- * many. */
-#define ZIPPED_OVER 4
-INLINE void NAME(zip_over)(const NAME(row) * row, NAME(place) place) {
-    const size_t lanes = (row->columns - 1) / row->phases + 1;
-    const bool whole =
-        (lanes - 1) / LANES * LANES + LANES <= row->room && (place.form != FORM_F16 || HAS_F16);
-    switch (whole ? row->phases : 0) {
-#define ZIP_PHASES(count)                                                                          \
-    case count:                                                                                    \
-        for (size_t j = 0; j < lanes; j += LANES)                                                  \
-            NAME(zip_vector)(count, row, j, place, j * (count));                                   \
-        break;
-        ZIP_PHASES(1)
-        ZIP_PHASES(2)
-        ZIP_PHASES(3)
-        ZIP_PHASES(4)
-#undef ZIP_PHASES
-    default:
-        NAME(zip)(row, place);
-    }
-}
-
 /* Lines go past the caches from where they were put together. Their first `skipped` bytes are not
  * ours: then the first goes through the caches, as the last one does. */
 #define LINE_BYTES ((size_t)64)
@@ -213,33 +190,85 @@ INLINE char *NAME(stream_lines)(char *to, char *staged, size_t *filled, size_t *
     return to + done;
 }
 
+/* Some rows of a channel, one after the other. Behind each may be written: whole vectors, with up
+ * to ZIPPED_OVER phases of one too many. `phases` is a constant where this is expanded, or 0. */
+#define ZIPPED_OVER 4
+INLINE void NAME(zip_rows_of)(const size_t phases, const uc_form form, const uc_rows *rows,
+                              const REAL *channel, REAL times, size_t first, size_t count,
+                              char *to) {
+    const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
+                 sets = rows->sets ? rows->sets : 1,
+                 lanes = phases ? (rows->columns - 1) / phases / LANES * LANES + LANES : 0;
+    size_t set = first % sets, lane = uc_row_at(rows, first);
+    for (size_t r = 0; r < count; r++, to += rows->columns * bytes) {
+        const NAME(row) row = {channel + lane,
+                               rows->phases,
+                               rows->phase_step,
+                               times,
+                               rows->columns / rows->phases,
+                               rows->columns,
+                               rows->phase_step - lane};
+        const NAME(place) place = {to, form, false, NULL};
+        if (phases && lanes <= row.room)
+            for (size_t j = 0; j < lanes; j += LANES)
+                NAME(zip_vector)(phases, &row, j, place, j * phases);
+        else
+            NAME(zip)(&row, place);
+        /* uc_row_at() of the next one, without a division */
+        set++;
+        lane += set < sets ? rows->set_step : rows->pitch - (sets - 1) * rows->set_step;
+        set = set < sets ? set : 0;
+    }
+}
+
+INLINE void NAME(zip_rows)(const uc_form form, const uc_rows *rows, const REAL *channel, REAL times,
+                           size_t first, size_t count, char *to) {
+    switch (form != FORM_F16 || HAS_F16 ? rows->phases : 0) {
+#define ZIP_PHASES(phases)                                                                         \
+    case phases:                                                                                   \
+        NAME(zip_rows_of)(phases, form, rows, channel, times, first, count, to);                   \
+        break;
+        ZIP_PHASES(1)
+        ZIP_PHASES(2)
+        ZIP_PHASES(3)
+        ZIP_PHASES(4)
+#undef ZIP_PHASES
+    default:
+        NAME(zip_rows_of)(0, form, rows, channel, times, first, count, to);
+    }
+}
+
 /* Rows of one channel that follow each other in memory, and are some lines together: they are put
  * into those before they are streamed. */
 #define STAGED_BYTES ((size_t)4096)
 INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t channel,
                                size_t first, size_t end, REAL times, char *to) {
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
+                 row = rows->columns * bytes,
                  most = STAGED_BYTES / 2 / bytes / rows->phases * rows->phases;
+    const REAL *reals = (const REAL *)rows->reals + channel * rows->lanes;
     _Alignas(64) char staged[STAGED_BYTES + LINE_BYTES + ZIPPED_OVER * VECTOR_BYTES];
     size_t skipped = (uintptr_t)to % LINE_BYTES, filled = skipped;
     to -= skipped;
-    for (size_t r = first; r < end; r++)
+    for (size_t r = first, count; row <= STAGED_BYTES / 2 && r < end; r += count) {
+        const size_t fit = (STAGED_BYTES - filled) / row;
+        count = fit < end - r ? fit : end - r;
+        NAME(zip_rows)(form, rows, reals, times, r, count, staged + filled);
+        filled += count * row;
+        to = NAME(stream_lines)(to, staged, &filled, &skipped);
+    }
+    /* Long rows go piece by piece. */
+    for (size_t r = first; row > STAGED_BYTES / 2 && r < end; r++)
         for (size_t begin = 0, count; begin < rows->columns; begin += count) {
             count = rows->columns - begin < most ? rows->columns - begin : most;
-            if (filled + count * bytes > STAGED_BYTES)
-                to = NAME(stream_lines)(to, staged, &filled, &skipped);
             const size_t lane = uc_row_at(rows, r) + begin / rows->phases;
-            const NAME(row) piece = {(const REAL *)rows->reals + channel * rows->lanes + lane,
-                                     rows->phases,
-                                     rows->phase_step,
-                                     times,
-                                     count / rows->phases,
-                                     count,
-                                     rows->phase_step - lane};
-            NAME(zip_over)(&piece, (NAME(place)){staged + filled, form, false, NULL});
+            const NAME(row)
+                piece = {reals + lane,         rows->phases, rows->phase_step,       times,
+                         count / rows->phases, count,        rows->phase_step - lane};
+            NAME(zip)(&piece, (NAME(place)){staged + filled, form, false, NULL});
             filled += count * bytes;
+            to = NAME(stream_lines)(to, staged, &filled, &skipped);
         }
-    to = NAME(stream_lines)(to, staged, &filled, &skipped);
     memcpy(to, staged, filled);
 }
 
