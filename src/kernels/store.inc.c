@@ -190,6 +190,11 @@ INLINE char *NAME(stream_lines)(char *to, char *staged, size_t *filled, size_t *
     return to + done;
 }
 
+/* In any form, for the few rows whose last vector is not there as a whole, and for long ones. */
+static __attribute__((noinline)) void NAME(zip_any)(const NAME(row) * row, uc_form form, char *to) {
+    NAME(zip)(row, (NAME(place)){to, form, false, NULL});
+}
+
 /* Some rows of a channel, one after the other. Behind each may be written: whole vectors, with up
  * to ZIPPED_OVER phases of one too many. `phases` is a constant where this is expanded, or 0. */
 #define ZIPPED_OVER 4
@@ -213,7 +218,7 @@ INLINE void NAME(zip_rows_of)(const size_t phases, const uc_form form, const uc_
             for (size_t j = 0; j < lanes; j += LANES)
                 NAME(zip_vector)(phases, &row, j, place, j * phases);
         else
-            NAME(zip)(&row, place);
+            NAME(zip_any)(&row, form, to);
         /* uc_row_at() of the next one, without a division */
         set++;
         lane += set < sets ? rows->set_step : rows->pitch - (sets - 1) * rows->set_step;
@@ -265,7 +270,7 @@ INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t c
             const NAME(row)
                 piece = {reals + lane,         rows->phases, rows->phase_step,       times,
                          count / rows->phases, count,        rows->phase_step - lane};
-            NAME(zip)(&piece, (NAME(place)){staged + filled, form, false, NULL});
+            NAME(zip_any)(&piece, form, staged + filled);
             filled += count * bytes;
             to = NAME(stream_lines)(to, staged, &filled, &skipped);
         }
