@@ -424,6 +424,8 @@ static const struct {
      "f64 2x16x3x9x11, conv_transpose 7 kernel 3 stride 2 padding 1, layernorm_channel 1e-5, "
      "clamp -2 2, softmax_space",
      FAMILY_UNIFORM},
+    {"8 rows a run of all phases in turn, 1 of the convolution",
+     "f32 1x1x37x71, conv_transpose 332 kernel 2x3 stride 2 bias, mul 2", FAMILY_UNIFORM},
     {WOVEN, "f32 1x1x3x40x60, conv_transpose 30 kernel 1x2x3 stride 2x3x3 bias", FAMILY_NORMAL},
     {WOVEN, "f64 1x1x100x60, conv_transpose 30 kernel 4 stride 3 padding 1, gelu",
      FAMILY_NON_FINITE},
