@@ -15,8 +15,8 @@
 #define FLOPS_FOR_WINOGRAD 4e6
 
 /* Rounding errors may be this much larger than those of one sum over all products (the variance),
- * and tiles have this many outputs: with four they would exceed those of unfused f32 arithmetic,
- * which strict results are measured by (docs/winograd.md). */
+ * and tiles have at most this many outputs: with four they would exceed those of unfused f32
+ * arithmetic, which strict results are measured by (docs/winograd.md). */
 #define MOST_ERROR 0.7
 #define MOST_OUTPUTS 3
 
@@ -30,8 +30,8 @@
 /* Sums at points are rounded on the way in and out too: as if they had this many products more. */
 #define ROUNDINGS 3
 
-/* Long sums of products are made of parts: of this many, unless errors would then come near
- * MOST_ERROR: then of fewer, which takes longer. */
+/* Long sums of products are made of parts: of this many, unless errors would then come near what
+ * is allowed: then of fewer, which takes longer. */
 #define PART 32
 #define PART_ERROR 0.5
 #define SHORT_PART 16
@@ -210,12 +210,13 @@ static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_c
     const char *reason = find_pool(&s->plan->chain, s->window);
     if (reason)
         return reason;
-    /* Four in doubles are too much for the caches: 1.2 times as long. */
+    /* Four in doubles are too much for the caches: 1.2 times as long. Along the width, where they
+     * are phases that rows are zipped from, there are no more than three. */
     const bool four = most_error(s) > MOST_ERROR && s->plan->kernels->real_bytes == sizeof(float);
     const size_t most = four ? UC_TOOM_OUTPUTS : MOST_OUTPUTS;
     for (size_t i = 0; i < UC_SPACE; i++) {
         s->space[i] = s->conv->out.size[i] / s->window[i] * s->window[i];
-        for (size_t outputs = 1; outputs <= most; outputs++)
+        for (size_t outputs = 1; outputs <= (i < 2 ? most : MOST_OUTPUTS); outputs++)
             s->reason[i][outputs - 1] = plan_dimension(s, i, outputs);
     }
     *best_cost = INFINITY;
@@ -223,7 +224,7 @@ static const char *find_outputs(search *s, size_t best[UC_SPACE], double *best_c
     size_t outputs[UC_SPACE];
     for (outputs[0] = 1; outputs[0] <= most; outputs[0]++)
         for (outputs[1] = 1; outputs[1] <= most; outputs[1]++)
-            for (outputs[2] = 1; outputs[2] <= most; outputs[2]++) {
+            for (outputs[2] = 1; outputs[2] <= MOST_OUTPUTS; outputs[2]++) {
                 uc_winograd w;
                 double cost;
                 int at;

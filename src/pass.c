@@ -608,9 +608,12 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
     pass->woven = axis.stride;
     pass->step = 1;
     pass->rows = pass->conv_rows * axis.stride;
+    /* Rows that don't run on are few: more of them make lines. Where depths without taps keep runs
+     * from being cut into panels, those would take all channels. */
+    const uc_axis depth = uc_axis_of(&chain->stage[chain->conv_stage], 0);
     const size_t enough = uc_parts(WOVEN_RUN_BYTES, pass->rows * row),
                  heights = pass->extent.size[1] / (pass->rows * WOVEN_RUNS);
-    if (pass->conv_rows == 1)
+    if (pass->conv_rows == 1 && depth.stride <= depth.kernel)
         pass->rows *= enough < heights ? enough : heights ? heights : 1;
 }
 

@@ -313,11 +313,12 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
                     uc_spread_pays(plan->kernels, conv);
     plan->borrows = plan->spreads && !chain->conv_stage && uc_plan_can_borrow(plan) &&
                     !uc_spread_packs(plan->kernels, conv);
-    if (plan->spreads) /* a pool would have single rows, which have few of the taps */
+    /* A pool would have single rows, which have few of the taps. */
+    const bool runs = uc_plan_made_by(chain, chain->stage_count) == chain->conv_stage + 1;
+    if (plan->spreads)
         plan->spread =
-            uc_spread_of(plan->kernels, conv,
-                         plan->borrows && uc_spread_gathers(plan->kernels, conv) &&
-                             uc_plan_made_by(chain, chain->stage_count) == chain->conv_stage + 1);
+            uc_spread_of(plan->kernels, conv, runs,
+                         runs && plan->borrows && uc_spread_gathers(plan->kernels, conv));
     if (!plan->amx.kernels || !plan->amx.native) /* centred weights would not be bf16 any more */
         plan_centred(plan);
     return status;

@@ -13,8 +13,8 @@ uc_run_classes uc_run_count(const uc_walk *w) {
     return c;
 }
 
-/* The runs of a band are numbered depth by depth; those of depths that are made from the same one
- * side by side, where each reads the input itself. */
+/* The runs of a band are numbered depth by depth; where each reads the input itself, those of as
+ * many depths as the stride has side by side: most are made from the same one. */
 static uc_run_rows find_run(const uc_walk *w, size_t number) {
     const uc_pass *pass = w->pass;
     const uc_run_classes *c = &w->classes;

@@ -96,12 +96,12 @@ bool uc_spread_gathers(const uc_kernels *kernels, const uc_stage *conv) {
 #define PRODUCT_BYTES ((size_t)24 << 10)
 #define LEAST_LANES 64
 
-uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool gathers) {
+uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool runs, bool gathers) {
     const size_t vector = kernels->vector_lanes, columns = uc_round_up(conv->in.size[2], vector),
                  least = columns < LEAST_LANES ? columns : LEAST_LANES;
     /* Taps along the height that don't meet go together, if they are few. */
     const size_t of_tap = conv->conv.kernel[2] * conv->out.channels;
-    const bool together = conv->conv.kernel[1] <= conv->conv.stride[1] &&
+    const bool together = runs && conv->conv.kernel[1] <= conv->conv.stride[1] &&
                           conv->conv.kernel[1] <= FEW_PRODUCTS / of_tap;
     uc_spread s = {.taps = gathers || together ? conv->conv.kernel[1] : 1, .gathers = gathers};
     s.products = s.taps * of_tap;

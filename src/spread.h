@@ -36,7 +36,8 @@ typedef struct uc_spread {
     bool gathers;
 } uc_spread;
 
-uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool gathers);
+/* runs: outputs are made several rows at a time. */
+uc_spread uc_spread_of(const uc_kernels *kernels, const uc_stage *conv, bool runs, bool gathers);
 
 /* Puts one input channel's weights into place, from [out channel][taps]. */
 void uc_spread_place(const uc_spread *s, const uc_kernels *kernels, const uc_stage *conv,

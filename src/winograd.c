@@ -335,12 +335,13 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
             products += (double)pair_products(w, d, h);
             for (size_t e = 0; e < dim[2]->stride; e++) {
                 const uc_toom_phase *width = &dim[2]->phase[e];
-                /* What is combined along width, then height, or along both at once; then depth. */
+                /* What is combined along width, then height, or along both at once; then depth.
+                 * With five points the registers hardly do, and little is gained. */
+                const bool at_once =
+                    uc_points_fit(height->kind, width->kind) && height->kind != UC_POINTS_5;
                 const size_t plane = height->points * width->points,
                              outputs = dim[1]->outputs * dim[2]->outputs,
-                             between = uc_points_fit(height->kind, width->kind)
-                                           ? 0
-                                           : 2 * height->points * dim[2]->outputs;
+                             between = at_once ? 0 : 2 * height->points * dim[2]->outputs;
                 made += (double)(depth->points * (plane + between + outputs)) +
                         (double)(outputs * (depth->points + dim[0]->outputs));
             }

@@ -149,7 +149,7 @@ INLINE void NAME(conv_blocks)(const size_t rows, const size_t vectors, const uc_
             sum[c * vectors + v] = splat(bias[c]);
         for (size_t i = 0; i < list->count; i++)
             NAME(step)
-            (rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
+        (rows, vectors, false, x - list->input[i], panel + list->weight[i] * rows, sum);
         NAME(put_sums)(rows, vectors, false, sum, y, y_channel);
     }
 }
@@ -222,7 +222,7 @@ static NAME(conv_blocks_function) *const NAME(conv_few_of)[5][PANEL] = BLOCKS(_f
 #undef SMALL_PANELS
 #undef LARGE_PANELS
 
-/* Panels outside: of few products, all weights of a panel and all inputs of a row stay in L1. */
+/* Panels outside: the inputs of few products are few as well, and can be read again. */
 static void NAME(conv_few)(const uc_conv_run *run, size_t products) {
     uc_products list;
     NAME(list_products)(run, &list);

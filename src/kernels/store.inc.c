@@ -190,7 +190,8 @@ INLINE char *NAME(stream_lines)(char *to, char *staged, size_t *filled, size_t *
     return to + done;
 }
 
-/* In any form, for the few rows whose last vector is not there as a whole, and for long ones. */
+/* In any form, for rows that have no quicker way: the last vector of few is not there as a whole;
+ * and for long ones. */
 static __attribute__((noinline)) void NAME(zip_any)(const NAME(row) * row, uc_form form, char *to) {
     NAME(zip)(row, (NAME(place)){to, form, false, NULL});
 }

@@ -419,14 +419,11 @@ static void NAME(transform_last)(const double *factor, size_t terms, const doubl
 #undef TRANSFORMS
 #undef TRANSFORM
 
-/* Of 2 to 4 vectors of columns, every second, third or fourth. */
+/* Of 2 or 3 vectors of columns, every second or third. */
 #define THIRD_OF_TWO(q) (3 * (q) < 2 * LANE_COUNT ? 3 * (q) : -1)
 #define THIRD_OF_ALL(q) (3 * (q) < 2 * LANE_COUNT ? (q) : 3 * (q)-LANE_COUNT)
 INLINE vec NAME(every)(const size_t planes, const REAL *from) {
     const vec a = load_vector(from), b = load_vector(from + LANES);
-    if (planes == 4)
-        return __builtin_shufflevector(NAME(every)(2, from), NAME(every)(2, from + 2 * LANES),
-                                       EVEN_LANES);
     if (planes == 2)
         return __builtin_shufflevector(a, b, EVEN_LANES);
     return __builtin_shufflevector(__builtin_shufflevector(a, b, EACH_LANE(THIRD_OF_TWO, 0)),
@@ -468,8 +465,6 @@ static void NAME(split)(const void *columns, size_t count, ptrdiff_t first, size
             done = NAME(split_plane)(2, from, i, count, plane + j);
         else if (planes == 3)
             done = NAME(split_plane)(3, from, i, count, plane + j);
-        else if (planes == 4)
-            done = NAME(split_plane)(4, from, i, count, plane + j);
         j += done;
         for (size_t k = i + done * planes; k < count; k += planes)
             plane[j++] = from[k];
