@@ -190,8 +190,8 @@ INLINE char *NAME(stream_lines)(char *to, char *staged, size_t *filled, size_t *
     return to + done;
 }
 
-/* In any form, for rows that have no quicker way: the last vector of few is not there as a whole;
- * and for long ones. */
+/* A row in any form, for those without a quicker way: of more phases, long ones, and the last ones,
+ * behind which there may be no whole vector to read. */
 static __attribute__((noinline)) void NAME(zip_any)(const NAME(row) * row, uc_form form, char *to) {
     NAME(zip)(row, (NAME(place)){to, form, false, NULL});
 }
