@@ -8,7 +8,14 @@
 
 #include "status.h"
 
-#if defined(__x86_64__) && !defined(UC_EMULATE)
+/* UC_AVX2 and UC_AVX512 say that this build has their kernels (UPCONV_ISAS in CMakeLists.txt). */
+#if defined(UC_AVX2) || defined(UC_AVX512)
+#define WIDER 1
+#else
+#define WIDER 0
+#endif
+
+#if WIDER && !defined(UC_EMULATE)
 #include <cpuid.h>
 #include <stdatomic.h>
 #if defined(__linux__)
@@ -25,7 +32,7 @@ static bool always(void) {
 #define has_avx2 always
 #define has_avx512 always
 #define has_amx always
-#elif defined(__x86_64__)
+#elif WIDER
 /* The answer is kept, whoever asks first: virtual machines take 10 us for it. */
 static bool remember(atomic_int *known, bool (*ask)(void)) { /* 0: not yet, 1: no, 2: yes */
     int answer = atomic_load_explicit(known, memory_order_relaxed);
@@ -51,6 +58,7 @@ static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 
+#if defined(UC_AVX512)
 static bool has_avx512(void) {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -85,7 +93,8 @@ static bool has_amx(void) {
     static atomic_int known;
     return remember(&known, ask_amx);
 }
-#endif
+#endif /* UC_AVX512 */
+#endif /* WIDER */
 
 /* From the plainest to the best. */
 static const struct {
@@ -95,8 +104,10 @@ static const struct {
     const uc_kernels *f32, *f64;
 } sets[] = {
     {"portable", UC_ISA_PORTABLE, always, &uc_kernels_portable_f32, &uc_kernels_portable_f64},
-#if defined(__x86_64__)
+#if defined(UC_AVX2)
     {"avx2", UC_ISA_AVX2, has_avx2, &uc_kernels_avx2_f32, &uc_kernels_avx2_f64},
+#endif
+#if defined(UC_AVX512)
     {"avx512", UC_ISA_AVX512, has_avx512, &uc_kernels_avx512_f32, &uc_kernels_avx512_f64},
 #endif
 };
@@ -127,7 +138,7 @@ uc_status uc_cpu_kernels(uc_isa isa, uc_dtype dtype, const uc_kernels **kernels)
 }
 
 bool uc_cpu_goes_with_amx(const uc_kernels *kernels) {
-#if defined(__x86_64__)
+#if defined(UC_AVX512)
     return kernels == &uc_kernels_avx512_f32;
 #else
     (void)kernels;
@@ -136,7 +147,7 @@ bool uc_cpu_goes_with_amx(const uc_kernels *kernels) {
 }
 
 const uc_amx_kernels *uc_cpu_amx(void) {
-#if defined(__x86_64__)
+#if defined(UC_AVX512)
     return has_amx() ? &uc_kernels_amx : NULL;
 #else
     return NULL;
