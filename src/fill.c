@@ -22,71 +22,135 @@ static bool by_amx(const uc_walk *w, const uc_taps *d, const uc_taps *h, size_t 
     return true;
 }
 
+/* What all phases along the width of some rows have in common: all of a run but what
+ * enter_phase() sets, and what that goes by. To clear it first would take as long. */
+typedef struct phases {
+    uc_conv_run run;
+    uc_taps width;       /* of the next phase's first column */
+    ptrdiff_t origin;    /* of the slab, where tap 0 of column 0 reads */
+    size_t weights, tap; /* where those of phase 0 begin, and how many a tap has */
+} phases;
+
+static void begin_phases(const uc_walk *w, const uc_taps *d, const uc_taps *h, bool amx,
+                         phases *all) {
+    const uc_plan *plan = w->plan;
+    const uc_pass *pass = w->pass;
+    const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
+    /* Where rows run on there are zeros for the missing ones above and below. */
+    const bool several = pass->conv_rows > 1;
+    uc_conv_run *run = &all->run;
+    run->x_depth = amx ? pass->pair_depth_step : pass->depth_step;
+    run->x_row = amx ? pass->pair_row_step : pass->row_step;
+    run->x_tap = pass->copies > 1 ? pass->copy_step : 1;
+    run->x_channel = pass->channel_step;
+    run->bias = amx ? plan->amx.bias : plan->bias;
+    run->first[0] = d->first;
+    run->first[1] = several ? 0 : h->first;
+    run->in_channels = conv->in.channels;
+    run->out_channels = conv->out.channels;
+    run->cut = plan->panels;
+    run->first_panel = w->first_panel;
+    run->panels = w->panels;
+    run->in_columns = w->axis[2].in;
+    run->end[1] = several ? uc_axis_phase_taps(&w->axis[1], h->phase) : h->end;
+    run->taps[0] = uc_axis_phase_taps(&w->axis[0], d->phase);
+    run->taps[1] = uc_axis_phase_taps(&w->axis[1], h->phase);
+    /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
+    const ptrdiff_t column = several ? pass->first : (ptrdiff_t)w->inputs.begin;
+    all->origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run->x_depth +
+                  ((ptrdiff_t)h->source - w->source[1].begin) * (ptrdiff_t)run->x_row +
+                  (ptrdiff_t)pass->lead - column * (ptrdiff_t)run->x_tap;
+    all->width = w->first_column;
+    /* The phases along the width lie one after the other. */
+    all->weights = uc_pack_phase_offset(conv, w->axis, (size_t[]){d->phase, h->phase, 0});
+    all->tap = run->taps[0] * run->taps[1] * run->in_channels * run->out_channels;
+}
+
+/* Where the next phase has its inputs, from the slab's begin. */
+static ptrdiff_t enter_phase(const uc_walk *w, const uc_taps *d, phases *all) {
+    const size_t bytes = w->plan->kernels->real_bytes;
+    uc_conv_run *run = &all->run;
+    const uc_taps width = all->width;
+    run->taps[2] = uc_axis_phase_taps(&w->axis[2], width.phase);
+    run->end[0] = run->taps[2] ? d->end : d->first; /* no taps: nothing but the bias */
+    run->source = width.source;
+    run->weights =
+        (const char *)w->plan->weights +
+        (all->weights + uc_axis_taps_before(&w->axis[2], width.phase) * all->tap) * bytes;
+    const ptrdiff_t at = all->origin + (ptrdiff_t)width.source * (ptrdiff_t)run->x_tap;
+    run->x = (const char *)uc_walk_slab(w) + at * (ptrdiff_t)bytes;
+    if (++all->width.phase == w->axis[2].stride) {
+        all->width.phase = 0;
+        all->width.source++;
+    }
+    return at;
+}
+
 /* The convolution, direct or by AMX: for each phase along the width one call for rows that have the
  * same taps, or that run on into each other in the slab. first: of the rows. */
 static void fill_run(const uc_walk *w, const uc_rows *rows, const uc_taps *d, const uc_taps *h,
                      size_t first, size_t count) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
-    const size_t bytes = plan->kernels->real_bytes;
     const uc_stage *conv = &plan->chain.stage[plan->chain.conv_stage];
-    const bool several = pass->conv_rows > 1, amx = by_amx(w, d, h, rows->rows);
-    /* Where rows run on there are zeros for the missing ones above and below. */
-    uc_conv_run run; /* all of it is set; to clear it first would take as long */
-    run.x_depth = amx ? pass->pair_depth_step : pass->depth_step;
-    run.x_row = amx ? pass->pair_row_step : pass->row_step;
-    run.x_tap = pass->copies > 1 ? pass->copy_step : 1;
-    run.x_channel = pass->channel_step;
-    run.bias = amx ? plan->amx.bias : plan->bias;
-    run.first[0] = d->first;
-    run.first[1] = several ? 0 : h->first;
-    run.in_channels = conv->in.channels;
-    run.out_channels = conv->out.channels;
-    run.cut = plan->panels;
-    run.first_panel = w->first_panel;
-    run.panels = w->panels;
-    run.y_channel = rows->lanes;
-    run.y_row = rows->pitch;
-    run.rows = count;
-    run.in_columns = w->axis[2].in;
-    run.end[1] = several ? uc_axis_phase_taps(&w->axis[1], h->phase) : h->end;
-    /* The slab at the inputs that tap 0 reads; they may lie outside, where later taps don't. */
-    const ptrdiff_t column = several ? pass->first : (ptrdiff_t)w->inputs.begin,
-                    origin = ((ptrdiff_t)d->source - w->source[0].begin) * (ptrdiff_t)run.x_depth +
-                             ((ptrdiff_t)h->source - w->source[1].begin) * (ptrdiff_t)run.x_row +
-                             (ptrdiff_t)pass->lead - column * (ptrdiff_t)run.x_tap;
-    uc_taps width = w->first_column;
-    run.taps[0] = uc_axis_phase_taps(&w->axis[0], d->phase);
-    run.taps[1] = uc_axis_phase_taps(&w->axis[1], h->phase);
-    /* The phases along the width lie one after the other. */
-    const size_t weights = uc_pack_phase_offset(conv, w->axis, (size_t[]){d->phase, h->phase, 0}),
-                 tap = run.taps[0] * run.taps[1] * run.in_channels * run.out_channels;
+    const bool amx = by_amx(w, d, h, rows->rows);
+    phases all;
+    begin_phases(w, d, h, amx, &all);
+    uc_conv_run *run = &all.run;
+    run->y_channel = rows->lanes;
+    run->y_row = rows->pitch;
+    run->rows = count;
     for (size_t e = 0; e < rows->phases; e++) {
-        run.taps[2] = uc_axis_phase_taps(&w->axis[2], width.phase);
-        run.end[0] = run.taps[2] ? d->end : d->first; /* no taps: nothing but the bias */
-        run.source = width.source;
-        run.weights = (const char *)plan->weights +
-                      (weights + uc_axis_taps_before(&w->axis[2], width.phase) * tap) * bytes;
-        const ptrdiff_t at = origin + (ptrdiff_t)width.source * (ptrdiff_t)run.x_tap;
-        run.x = (const char *)uc_walk_slab(w) + at * (ptrdiff_t)bytes;
-        run.y = (char *)rows->reals + (e * rows->phase_step + first * rows->pitch) * bytes;
-        run.lanes =
-            (several ? (rows->rows - 1) * rows->pitch : 0) + w->lanes - (e >= w->whole_phases);
+        const size_t phase = all.width.phase;
+        const ptrdiff_t at = enter_phase(w, d, &all);
+        run->y = (char *)rows->reals +
+                 (e * rows->phase_step + first * rows->pitch) * plan->kernels->real_bytes;
+        run->lanes = (pass->conv_rows > 1 ? (rows->rows - 1) * rows->pitch : 0) + w->lanes -
+                     (e >= w->whole_phases);
         if (amx) {
-            run.weights = uc_amx_phase(&plan->amx, conv, w->axis,
-                                       (size_t[]){d->phase, h->phase, width.phase});
-            run.x = uc_walk_pairs(w) + at;
-            uc_amx_fill(&plan->amx, &run, pass->pair_elems, w->first_channel, w->channels);
+            run->weights =
+                uc_amx_phase(&plan->amx, conv, w->axis, (size_t[]){d->phase, h->phase, phase});
+            run->x = uc_walk_pairs(w) + at;
+            uc_amx_fill(&plan->amx, run, pass->pair_elems, w->first_channel, w->channels);
         } else if (plan->exact) {
-            plan->kernels->conv_exact(&run);
+            plan->kernels->conv_exact(run);
         } else {
-            plan->kernels->conv(&run);
-        }
-        if (++width.phase == w->axis[2].stride) {
-            width.phase = 0;
-            width.source++;
+            plan->kernels->conv(run);
         }
     }
+}
+
+void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows) {
+    const uc_plan *plan = w->plan;
+    const uc_extent *out = &plan->chain.out;
+    uc_pour_line *lines =
+        (uc_pour_line *)(void *)(w->buffer + w->pass->lines_at * plan->kernels->real_bytes);
+    const uc_pour pour = {.lines = lines,
+                          .rows = rows->count,
+                          .phases = uc_pass_pour_phases(w->pass, &w->axis[2]),
+                          .columns = w->segment.count,
+                          .bias = plan->bias,
+                          .cut = plan->panels,
+                          .elements =
+                              (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, 0,
+                                                                     rows->depth, rows->height),
+                          .channel_step = uc_extent_positions(out)};
+    const uc_taps d = uc_axis_taps(&w->axis[0], rows->depth);
+    for (size_t r = 0; r < pour.rows; r++) {
+        const uc_taps h = uc_axis_taps(&w->axis[1], rows->height + r);
+        phases all;
+        begin_phases(w, &d, &h, false, &all);
+        for (size_t e = 0; e < pour.phases; e++) {
+            uc_pour_line *line = &lines[r * pour.phases + e];
+            enter_phase(w, &d, &all);
+            line->x = all.run.x;
+            line->weights = all.run.weights;
+            line->per_channel =
+                all.run.taps[0] * all.run.taps[1] * all.run.taps[2] * all.run.in_channels;
+            uc_list_products(&all.run, &line->products);
+        }
+    }
+    plan->kernels->pour(&pour);
 }
 
 /* Rows of one phase along the height. */

@@ -135,7 +135,7 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
     const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
     double cost;
-    return plan->exact || plan->spreads || pass->segment < pass->extent.size[2]
+    return plan->exact || plan->spreads || pass->pours || pass->segment < pass->extent.size[2]
                ? 1
                : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage], heights,
                                 lanes, pass->pitch, &cost);
@@ -208,7 +208,7 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const size_t columns = pass->extent.size[2];
     pass->band[2] = pass->segment = columns;
-    if (plan->winograd || pass->stages <= chain->conv_stage)
+    if (plan->winograd || pass->pours || pass->stages <= chain->conv_stage)
         return;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
@@ -413,6 +413,8 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             size_t sets = s || loads_rows(plan, pass);
             if (plan->winograd && s == chain->conv_stage + 1)
                 sets = plan->outputs[0] * plan->outputs[1]; /* all of a phase at once */
+            if (pass->pours && s)
+                sets = 0;
             pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
             fits = fits && take_rows(pass, &pass->shape[s], sets, &pass->rows_at[s]);
         }
@@ -435,6 +437,13 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         pass->spread_at = pass->buffer_elems;
         fits = fits && uc_spread_elems(&plan->spread, plan->kernels, &elems) &&
                uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
+    }
+    if (pass->pours) {
+        const uc_axis width = uc_axis_of(&chain->stage[chain->conv_stage], 2);
+        const size_t lines = pass->rows * uc_pass_pour_phases(pass, &width);
+        pass->lines_at = pass->buffer_elems;
+        pass->buffer_elems += lines * sizeof(uc_pour_line) / plan->kernels->real_bytes;
+        fits = fits && uc_size_align(&pass->buffer_elems);
     }
     if (uc_plan_is_turned(plan)) { /* no element is larger than a real */
         const size_t in = chain->in.size[2], out = chain->out.size[2];
@@ -566,7 +575,8 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
  * are made once, for all channels. */
 static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
-    if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels)
+    if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels ||
+        pass->pours)
         return;
     for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
         if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
@@ -581,6 +591,44 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     const size_t some = fit > 2 ? fit : 2; /* with fewer, finding a run's inputs would count */
     if (some < plan->panels.count)
         pass->run_panels = some;
+}
+
+#define POURED_BYTES ((size_t)8 << 10) /* of a channel, if that leaves so many runs */
+#define POURED_RUNS 64
+#define POURED_ROWS 32
+#define POURED_PRODUCTS 12 /* of several phases at once: sums of more are quicker one by one */
+
+/* Whether rows of few products go into the output as they are made, and how many a run has: where
+ * the output is so large, or its rows fill cache lines, that they go past the caches. */
+static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    const size_t columns = pass->extent.size[2], row = columns * plan->element_bytes;
+    const uc_axis width = uc_axis_of(conv, 2);
+    if (chain->stage_count > chain->conv_stage + 1 || pass->stages < chain->stage_count ||
+        plan->winograd || plan->spreads || plan->amx.kernels || plan->exact ||
+        !uc_plan_can_borrow(plan) || uc_pass_pour_phases(pass, &width) > UC_POUR_PHASES)
+        return;
+    if (plan->streams == UC_STREAM_NOT || (plan->streams == UC_STREAM_LINES && row % 64))
+        return;
+    size_t products = conv->in.channels;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        const uc_axis axis = uc_axis_of(conv, i);
+        if (!uc_size_mul(&products, uc_axis_phase_taps(&axis, 0)))
+            return;
+    }
+    const size_t lanes = (columns - 1) / width.stride + 1;
+    if (products > (width.stride == 1 ? UC_FEW_PRODUCTS : POURED_PRODUCTS) ||
+        3 * lanes < 2 * uc_round_up(lanes, plan->kernels->vector_lanes))
+        return;
+    const size_t rows = pass->extent.size[0] * pass->extent.size[1],
+                 enough = uc_parts(POURED_BYTES, row), shared = rows / POURED_RUNS;
+    if (!shared)
+        return;
+    pass->pours = true;
+    pass->rows = enough < shared ? enough : shared;
+    if (pass->rows > POURED_ROWS)
+        pass->rows = POURED_ROWS;
 }
 
 #define WOVEN_PHASES 4
@@ -617,6 +665,25 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
         pass->rows *= enough < heights ? enough : heights ? heights : 1;
 }
 
+/* How many rows runs have, and how far apart. */
+static void plan_run_rows(const uc_plan *plan, uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    pass->step = uc_plan_step(plan, pass->stages);
+    pass->rows = pass->conv_rows;
+    if (plan->spreads && made_by_conv(chain, pass->stages))
+        pass->rows = uc_spread_rows(&plan->spread, plan->kernels, conv,
+                                    (double)pass->extent.size[0] * (double)pass->extent.size[1] *
+                                        (double)uc_parts(pass->extent.size[2], pass->segment));
+    if (!made_by_conv(chain, pass->stages)) /* enough pooled rows for one run of the convolution */
+        pass->rows =
+            (pass->conv_rows * conv->conv.stride[1] - 1) / uc_plan_window(chain, pass->stages, 1) +
+            1;
+    plan_weaving(plan, pass);
+    if (pass->rows > UC_MAX_ROWS)
+        pass->rows = UC_MAX_ROWS;
+}
+
 uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     *pass = (uc_pass){.stages = stages,
@@ -624,6 +691,8 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
                       .step = 1,
                       .rows = 1,
                       .conv_rows = 1};
+    if (stages > chain->conv_stage)
+        plan_pouring(plan, pass);
     plan_segments(plan, pass);
     plan_columns(plan, pass);
     for (size_t s = 0; s <= stages; s++) /* phases are rounded up to vectors: leave room for that */
@@ -634,19 +703,8 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         plan_blocks(plan, pass);
     else if (stages > chain->conv_stage) {
         plan_slab(plan, pass);
-        const size_t stride = chain->stage[chain->conv_stage].conv.stride[1];
-        pass->step = uc_plan_step(plan, stages);
-        pass->rows = pass->conv_rows;
-        if (plan->spreads && made_by_conv(chain, stages))
-            pass->rows =
-                uc_spread_rows(&plan->spread, plan->kernels, &chain->stage[chain->conv_stage],
-                               (double)pass->extent.size[0] * (double)pass->extent.size[1] *
-                                   (double)uc_parts(pass->extent.size[2], pass->segment));
-        if (!made_by_conv(chain, stages)) /* enough pooled rows for one run of the convolution */
-            pass->rows = (pass->conv_rows * stride - 1) / uc_plan_window(chain, stages, 1) + 1;
-        plan_weaving(plan, pass);
-        if (pass->rows > UC_MAX_ROWS)
-            pass->rows = UC_MAX_ROWS;
+        if (!pass->pours)
+            plan_run_rows(plan, pass);
     }
     const uc_status status = plan_bands(plan, pass);
     if (status != UC_OK)

@@ -26,6 +26,7 @@ typedef struct uc_pass {
     size_t step, rows;    /* rows of a run: how far apart, how many at most */
     size_t runs;          /* of one batch item */
     size_t conv_rows;     /* rows of one run of the convolution, at most */
+    bool pours;           /* rows go into the output as they are made, see uc_pour: step is 1 */
     size_t woven;         /* 0, or a run has rows of so many phases along the height, in turn */
 
     /* For what stages [0, s) make: columns of a row at most, rows of a call at most, and where it
@@ -39,6 +40,7 @@ typedef struct uc_pass {
     uc_rows merged[UC_MAX_STAGES + 1]; /* and of what a pool merges for them */
     size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
     size_t spread_at; /* of the products that are spread */
+    size_t lines_at;  /* of the lines that are poured */
     size_t turned_at; /* of a row of elements that are not neighbours in a tensor */
     size_t buffer_elems;
 
@@ -144,6 +146,11 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass);
 
 /* The shape of `count` rows that the stages [0, stages) make; no memory yet. */
 uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count);
+
+/* Phases of a row that is poured. */
+static inline size_t uc_pass_pour_phases(const uc_pass *pass, const uc_axis *width) {
+    return width->stride < pass->extent.size[2] ? width->stride : pass->extent.size[2];
+}
 
 /* What a pool has added up before it folds: its input's columns and phases in `count` rows. */
 uc_rows uc_plan_merged(const uc_plan *plan, const uc_pass *pass, size_t stages, size_t count);

@@ -1,5 +1,5 @@
-/* Loads, stores and the convolution of every kernel table against plain twins, around the edges of
- * vectors, panels and tap ranges, in guarded and misaligned buffers. Run by CTest;
+/* Loads, stores, the convolution and poured rows of every kernel table against plain twins, around
+ * the edges of vectors, panels and tap ranges, in guarded and misaligned buffers. Run by CTest;
  * `check_kernels N` takes N random cases of each kind. check_ops.c has the other kernels. */
 #include "element.h"
 #include "table.h"
@@ -362,9 +362,111 @@ static void check_convs(const uc_kernels *kernels) {
                    (enum values)(i % VALUES_COUNT), rng_below(&rng, 3) == 0);
 }
 
+/* ---- Poured rows ---- */
+
+/* Draws the lines of rows: each has its own inputs and weights, and some of the weights alone have
+ * products. Up to `reach` reals before and behind a line's x are read. */
+static void draw_lines(struct rng *rng, const struct buffer *x, const struct buffer *weights,
+                       size_t bytes, size_t reach, size_t lines, size_t channels,
+                       uc_pour_line *line) {
+    for (size_t i = 0; i < lines; i++) {
+        line[i].per_channel = rng_below(rng, UC_FEW_PRODUCTS + 1);
+        line[i].x = (char *)x->data + (reach + rng_below(rng, 5)) * bytes;
+        const size_t spare = UC_FEW_PRODUCTS - line[i].per_channel;
+        line[i].weights = (char *)weights->data + rng_below(rng, spare * channels + 1) * bytes;
+        uc_products *list = &line[i].products;
+        list->count = 0;
+        for (size_t k = 0; k < line[i].per_channel; k++)
+            if (rng_below(rng, 4)) {
+                list->weight[list->count] = k;
+                list->input[list->count++] = rng_below(rng, 2 * reach) - reach; /* may go round */
+            }
+    }
+}
+
+/* What a column should be. Whole numbers have exact sums. */
+static double pour_twin(const uc_kernels *kernels, const uc_pour *pour, size_t c, size_t row,
+                        size_t column) {
+    const uc_pour_line *line = &pour->lines[row * pour->phases + column % pour->phases];
+    const size_t panel = uc_panel_of(pour->cut, c), begin = uc_panel_begin(pour->cut, panel),
+                 size = uc_panel_size(pour->cut, panel);
+    double sum = real_get(kernels, pour->bias, c);
+    for (size_t i = 0; i < line->products.count; i++)
+        sum += real_get(kernels, line->weights,
+                        begin * line->per_channel + line->products.weight[i] * size + c - begin) *
+               real_get(kernels,
+                        (const char *)line->x -
+                            (ptrdiff_t)line->products.input[i] * (ptrdiff_t)kernels->real_bytes,
+                        column / pour->phases);
+    return sum;
+}
+
+static void check_pour(const uc_kernels *kernels, struct rng *rng, size_t phases, size_t columns) {
+    const size_t bytes = kernels->real_bytes, channels = 1 + rng_below(rng, 3 * kernels->panel),
+                 rows = 1 + rng_below(rng, 7), reach = 20,
+                 lanes = table_round_up(kernels, (columns - 1) / phases + 1);
+    struct buffer x = reals_new(kernels, 2 * reach + 5 + lanes, random_guard(rng)),
+                  weights = reals_new(kernels, UC_FEW_PRODUCTS * channels, random_guard(rng)),
+                  bias = reals_new(kernels, channels, random_guard(rng));
+    reals_fill(kernels, &x, rng, VALUES_INTEGER, 1);
+    reals_fill(kernels, &weights, rng, VALUES_INTEGER, 1);
+    reals_fill(kernels, &bias, rng, VALUES_INTEGER, 1);
+    uc_pour_line *lines = calloc(rows * phases, sizeof *lines);
+    draw_lines(rng, &x, &weights, bytes, reach, rows * phases, channels, lines);
+    const size_t channel_step = rows * columns + rng_below(rng, 40),
+                 count = (channels - 1) * channel_step + rows * columns;
+    struct buffer elements = reals_new(kernels, count, random_guard(rng));
+    memset(elements.data, 0x5A, elements.bytes);
+    const uc_pour pour = {.lines = lines,
+                          .rows = rows,
+                          .phases = phases,
+                          .columns = columns,
+                          .bias = bias.data,
+                          .cut = uc_panels_of(channels, kernels->panel),
+                          .elements = elements.data,
+                          .channel_step = channel_step};
+    kernels->pour(&pour);
+    kernels->end_stream();
+
+    size_t wrong = 0, between = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t c = i / channel_step, in_channel = i % channel_step;
+        const char *at = (const char *)elements.data + i * bytes;
+        if (in_channel < rows * columns)
+            wrong += real_get(kernels, elements.data, i) !=
+                     pour_twin(kernels, &pour, c, in_channel / columns, in_channel % columns);
+        else
+            for (size_t b = 0; b < bytes; b++)
+                between += at[b] != 0x5A;
+    }
+    CHECK(wrong == 0, "%s: pour %zu x %zu x %zu in %zu phases: %zu wrong", kernels->name, channels,
+          rows, columns, phases, wrong);
+    CHECK(between == 0 && buffer_intact(&elements) && buffer_intact(&x) &&
+              buffer_intact(&weights) && buffer_intact(&bias),
+          "%s: pour %zu x %zu x %zu in %zu phases: written outside", kernels->name, channels, rows,
+          columns, phases);
+    free(lines);
+    buffer_free(&elements);
+    buffer_free(&x);
+    buffer_free(&weights);
+    buffer_free(&bias);
+}
+
+/* Around the edges of vectors, and of what is made at a time. */
+static void check_pours(const uc_kernels *kernels) {
+    struct rng rng = {3};
+    for (size_t phases = 1; phases <= UC_POUR_PHASES; phases++) {
+        for (size_t columns = phases; columns < 140; columns++)
+            check_pour(kernels, &rng, phases, columns);
+        for (size_t columns = 250; columns < 1100; columns += 1 + columns / 9)
+            check_pour(kernels, &rng, phases, columns);
+    }
+}
+
 static void check_table(const uc_kernels *kernels) {
     check_loads_and_stores(kernels);
     check_convs(kernels);
+    check_pours(kernels);
 }
 
 int main(int argc, char **argv) {

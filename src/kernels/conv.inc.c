@@ -70,23 +70,8 @@ INLINE void NAME(conv_channels)(const size_t rows, const size_t vectors, const s
         }
 }
 
-/* Lists the products of a short sum, where at least so many blocks have it. */
+/* The products of a short sum are listed where at least so many blocks have it. */
 #define LIST_BLOCKS 4
-
-static void NAME(list_products)(const uc_conv_run *run, uc_products *list) {
-    const size_t in_channels = run->in_channels, taps = run->taps[2];
-    size_t count = 0;
-    for (size_t td = run->first[0]; td < run->end[0]; td++)
-        for (size_t th = run->first[1]; th < run->end[1]; th++)
-            for (size_t ci = 0; ci < in_channels; ci++)
-                for (size_t t = 0; t < taps; t++, count++) {
-                    /* unsigned, so it may go round: the input may also lie behind x */
-                    list->input[count] =
-                        td * run->x_depth + th * run->x_row + t * run->x_tap - ci * run->x_channel;
-                    list->weight[count] = ((td * run->taps[1] + th) * in_channels + ci) * taps + t;
-                }
-    list->count = count;
-}
 
 /* Stores sums, or adds them to what is there. */
 INLINE void NAME(put_sums)(const size_t rows, const size_t vectors, const bool more,
@@ -139,10 +124,9 @@ INLINE void NAME(conv_block)(const size_t rows, const size_t vectors, const uc_c
 
 /* Sums of few products, for so many blocks of lanes: each takes so little time that a call of its
  * own would take as long. */
-INLINE void NAME(conv_blocks)(const size_t rows, const size_t vectors, const uc_conv_run *run,
-                              const uc_products *list, const REAL *x, const REAL *panel,
-                              const REAL *bias, REAL *y, size_t blocks) {
-    const size_t y_channel = run->y_channel;
+INLINE void NAME(conv_blocks)(const size_t rows, const size_t vectors, const uc_products *list,
+                              const REAL *x, const REAL *panel, const REAL *bias, REAL *y,
+                              size_t y_channel, size_t blocks) {
     for (; blocks; blocks--, x += vectors * LANES, y += vectors * LANES) {
         vec sum[SUMS];
         UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
@@ -156,9 +140,8 @@ INLINE void NAME(conv_blocks)(const size_t rows, const size_t vectors, const uc_
 
 typedef void NAME(conv_block_function)(const uc_conv_run *run, const REAL *x, const REAL *panel,
                                        const REAL *bias, REAL *y);
-typedef void NAME(conv_blocks_function)(const uc_conv_run *run, const uc_products *list,
-                                        const REAL *x, const REAL *panel, const REAL *bias, REAL *y,
-                                        size_t blocks);
+typedef void NAME(conv_blocks_function)(const uc_products *list, const REAL *x, const REAL *panel,
+                                        const REAL *bias, REAL *y, size_t y_channel, size_t blocks);
 
 /* One function for each size of a panel, for several vectors or one, of many products or few. */
 #define BLOCK(rows, vectors)                                                                       \
@@ -166,10 +149,10 @@ typedef void NAME(conv_blocks_function)(const uc_conv_run *run, const uc_product
                                               const REAL *panel, const REAL *bias, REAL *y) {      \
         NAME(conv_block)(rows, vectors, run, x, panel, bias, y);                                   \
     }                                                                                              \
-    static void NAME(conv_few_##rows##x##vectors)(const uc_conv_run *run, const uc_products *list, \
-                                                  const REAL *x, const REAL *panel,                \
-                                                  const REAL *bias, REAL *y, size_t blocks) {      \
-        NAME(conv_blocks)(rows, vectors, run, list, x, panel, bias, y, blocks);                    \
+    static void NAME(conv_few_##rows##x##vectors)(const uc_products *list, const REAL *x,          \
+                                                  const REAL *panel, const REAL *bias, REAL *y,    \
+                                                  size_t y_channel, size_t blocks) {               \
+        NAME(conv_blocks)(rows, vectors, list, x, panel, bias, y, y_channel, blocks);              \
     }
 BLOCK(1, 1)
 BLOCK(2, 1)
@@ -222,35 +205,36 @@ static NAME(conv_blocks_function) *const NAME(conv_few_of)[5][PANEL] = BLOCKS(_f
 #undef SMALL_PANELS
 #undef LARGE_PANELS
 
+/* A row of them for a panel of so many channels: whole blocks, then what is left. */
+INLINE void NAME(conv_few_row)(size_t size, const uc_products *list, const REAL *x,
+                               const REAL *weights, const REAL *bias, REAL *y, size_t y_channel,
+                               size_t lanes) {
+    const size_t most = size == 1 ? 8 : size <= 3 ? 4 : size == 4 ? 3 : 2;
+    for (size_t left = (lanes - 1) / LANES + 1; left;) {
+        const size_t vectors = left >= most ? most : left >= 4 ? 4 : left, blocks = left / vectors;
+        NAME(conv_few_of)
+        [vectors == 8 ? 4 : vectors - 1][size - 1](list, x, weights, bias, y, y_channel, blocks);
+        x += blocks * vectors * LANES;
+        y += blocks * vectors * LANES;
+        left -= blocks * vectors;
+    }
+}
+
 /* Panels outside: the inputs of few products are few as well, and can be read again. */
 static void NAME(conv_few)(const uc_conv_run *run, size_t products) {
     uc_products list;
-    NAME(list_products)(run, &list);
+    uc_list_products(run, &list);
     const uc_panels cut = run->cut;
     const size_t begin = uc_panel_begin(cut, run->first_panel);
     const REAL *weights = (const REAL *)run->weights + begin * products;
     const REAL *bias = (const REAL *)run->bias + begin;
     REAL *channels = run->y;
     for (size_t p = run->first_panel; p < run->first_panel + run->panels; p++) {
-        const size_t size = uc_panel_size(cut, p), most = size == 1   ? 8
-                                                          : size <= 3 ? 4
-                                                          : size == 4 ? 3
-                                                                      : 2;
-        for (size_t r = 0; r < run->rows; r++) {
-            const REAL *x = (const REAL *)run->x + r * run->x_row;
-            REAL *y = channels + r * run->y_row;
-            for (size_t left = (run->lanes - 1) / LANES + 1; left;) {
-                const size_t vectors = left >= most ? most
-                                       : left >= 4  ? 4
-                                                    : left,
-                             blocks = left / vectors;
-                NAME(conv_few_of)
-                [vectors == 8 ? 4 : vectors - 1][size - 1](run, &list, x, weights, bias, y, blocks);
-                x += blocks * vectors * LANES;
-                y += blocks * vectors * LANES;
-                left -= blocks * vectors;
-            }
-        }
+        const size_t size = uc_panel_size(cut, p);
+        for (size_t r = 0; r < run->rows; r++)
+            NAME(conv_few_row)
+        (size, &list, (const REAL *)run->x + r * run->x_row, weights, bias,
+         channels + r * run->y_row, run->y_channel, run->lanes);
         weights += size * products;
         bias += size;
         channels += size * run->y_channel;

@@ -129,6 +129,47 @@ typedef struct uc_conv_run {
         in_columns; /* exact: the column that tap 0 of lane 0 reads, and how many exist */
 } uc_conv_run;
 
+/* The products of a short sum of such a run, listed so that one loop does them all: where each has
+ * its input, so many reals before x, and its weights among those of a panel's channels. */
+#define UC_FEW_PRODUCTS 32
+typedef struct uc_products {
+    size_t count, input[UC_FEW_PRODUCTS], weight[UC_FEW_PRODUCTS];
+} uc_products;
+
+static inline void uc_list_products(const uc_conv_run *run, uc_products *list) {
+    const size_t in_channels = run->in_channels, taps = run->taps[2];
+    size_t count = 0;
+    for (size_t td = run->first[0]; td < run->end[0]; td++)
+        for (size_t th = run->first[1]; th < run->end[1]; th++)
+            for (size_t ci = 0; ci < in_channels; ci++)
+                for (size_t t = 0; t < taps; t++, count++) {
+                    /* unsigned, so it may go round: the input may also lie behind x */
+                    list->input[count] =
+                        td * run->x_depth + th * run->x_row + t * run->x_tap - ci * run->x_channel;
+                    list->weight[count] = ((td * run->taps[1] + th) * in_channels + ci) * taps + t;
+                }
+    list->count = count;
+}
+
+/* Rows of short sums that follow each other in the output, in all channels: they go there as they
+ * are made, past the caches. A line is one phase of a row; all of them are read as far as the
+ * longest, in whole vectors. */
+#define UC_POUR_PHASES 4
+typedef struct uc_pour_line {
+    const void *x, *weights;
+    size_t per_channel; /* weights, those of missing taps too */
+    uc_products products;
+} uc_pour_line;
+
+typedef struct uc_pour {
+    const uc_pour_line *lines; /* [row][phase] */
+    size_t rows, phases, columns;
+    const void *bias;
+    uc_panels cut;
+    void *elements; /* reals */
+    size_t channel_step;
+} uc_pour;
+
 /* Sums of a few rows, each times a number: for each o of count and each lane i
  *     out[o][i] = sum over t of factor[t] * in[t][o][i]
  * Lanes are rounded up to whole vectors. */
@@ -231,6 +272,7 @@ typedef struct uc_kernels {
      * makes. */
     void (*conv)(const uc_conv_run *run);
     void (*conv_exact)(const uc_conv_run *run);
+    void (*pour)(const uc_pour *pour);
 
     /* The Winograd convolution. split: columns from `first` on, zeros where there are none, to
      * planes of every so-many-th: lane j of plane p is column first + j * planes + p. */

@@ -76,14 +76,6 @@ typedef enum uc_form { FORM_REAL, FORM_F16, FORM_BF16, FORM_PARTS } uc_form;
 #define HAS_F16 0
 #endif
 
-/* The products of a short sum of the direct convolution, listed so that one loop does them all:
- * where each has its input, so many reals before the first one's, and its weights among those of
- * the panel's channels. */
-#define UC_FEW_PRODUCTS 32
-typedef struct uc_products {
-    size_t count, input[UC_FEW_PRODUCTS], weight[UC_FEW_PRODUCTS];
-} uc_products;
-
 #define REAL float
 #define REAL_IS_DOUBLE 0
 #define REAL_SQRT sqrtf

@@ -11,6 +11,7 @@
 #include "ops.inc.c"
 
 #include "store.inc.c"
+#include "pour.inc.c"
 
 #include "space.inc.c"
 

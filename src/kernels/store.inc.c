@@ -185,8 +185,8 @@ INLINE char *NAME(stream_lines)(char *to, char *staged, size_t *filled, size_t *
             NAME(stream_vector)((REAL *)(void *)(to + done + i),
                                 load_vector((const REAL *)(void *)(staged + done + i)));
     *filled -= done;
-    if (done)
-        memcpy(staged, staged + done, *filled);
+    if (done) /* a line of no fixed size would take a call */
+        memcpy(staged, staged + done, LINE_BYTES);
     return to + done;
 }
 

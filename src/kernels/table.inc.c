@@ -29,6 +29,7 @@ const uc_kernels TABLE = {
     .end_stream = NAME(end_stream),
     .conv = NAME(conv),
     .conv_exact = NAME(conv_exact),
+    .pour = NAME(pour),
     .combine = NAME(combine),
     .toom = NAME(toom),
     .split = NAME(split),
