@@ -120,17 +120,20 @@ static void fill_run(const uc_walk *w, const uc_rows *rows, const uc_taps *d, co
     }
 }
 
-void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows) {
+void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows, size_t part) {
     const uc_plan *plan = w->plan;
     const uc_extent *out = &plan->chain.out;
     uc_pour_line *lines =
         (uc_pour_line *)(void *)(w->buffer + w->pass->lines_at * plan->kernels->real_bytes);
+    const size_t first = part * plan->panels.count / w->pass->pour_parts;
     const uc_pour pour = {.lines = lines,
                           .rows = rows->count,
                           .phases = uc_pass_pour_phases(w->pass, &w->axis[2]),
                           .columns = w->segment.count,
                           .bias = plan->bias,
                           .cut = plan->panels,
+                          .first_panel = first,
+                          .panels = (part + 1) * plan->panels.count / w->pass->pour_parts - first,
                           .elements =
                               (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, 0,
                                                                      rows->depth, rows->height),

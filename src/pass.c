@@ -135,7 +135,7 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
     const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
     double cost;
-    return plan->exact || plan->spreads || pass->pours || pass->segment < pass->extent.size[2]
+    return plan->exact || plan->spreads || pass->pour_parts || pass->segment < pass->extent.size[2]
                ? 1
                : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage], heights,
                                 lanes, pass->pitch, &cost);
@@ -208,7 +208,7 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const size_t columns = pass->extent.size[2];
     pass->band[2] = pass->segment = columns;
-    if (plan->winograd || pass->pours || pass->stages <= chain->conv_stage)
+    if (plan->winograd || pass->pour_parts || pass->stages <= chain->conv_stage)
         return;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
@@ -413,7 +413,7 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             size_t sets = s || loads_rows(plan, pass);
             if (plan->winograd && s == chain->conv_stage + 1)
                 sets = plan->outputs[0] * plan->outputs[1]; /* all of a phase at once */
-            if (pass->pours && s)
+            if (pass->pour_parts && s)
                 sets = 0;
             pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
             fits = fits && take_rows(pass, &pass->shape[s], sets, &pass->rows_at[s]);
@@ -438,7 +438,7 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         fits = fits && uc_spread_elems(&plan->spread, plan->kernels, &elems) &&
                uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
     }
-    if (pass->pours) {
+    if (pass->pour_parts) {
         const uc_axis width = uc_axis_of(&chain->stage[chain->conv_stage], 2);
         const size_t lines = pass->rows * uc_pass_pour_phases(pass, &width);
         pass->lines_at = pass->buffer_elems;
@@ -576,7 +576,7 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
 static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels ||
-        pass->pours)
+        pass->pour_parts)
         return;
     for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
         if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
@@ -593,9 +593,9 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
         pass->run_panels = some;
 }
 
-#define POURED_BYTES ((size_t)8 << 10) /* of a channel, if that leaves so many runs */
-#define POURED_RUNS 64
-#define POURED_ROWS 32
+#define POURED_BYTES ((size_t)8 << 10) /* of a channel, */
+#define DEPTH_RUNS 8                   /* if that leaves so many runs of a depth, */
+#define POURED_RUNS 64                 /* or so many in all: else channels are cut until it does */
 #define POURED_PRODUCTS 12 /* of several phases at once: sums of more are quicker one by one */
 
 /* Whether rows of few products go into the output as they are made, and how many a run has: where
@@ -621,21 +621,21 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
     if (products > (width.stride == 1 ? UC_FEW_PRODUCTS : POURED_PRODUCTS) ||
         3 * lanes < 2 * uc_round_up(lanes, plan->kernels->vector_lanes))
         return;
-    const size_t rows = pass->extent.size[0] * pass->extent.size[1],
-                 enough = uc_parts(POURED_BYTES, row), shared = rows / POURED_RUNS;
-    if (!shared)
-        return;
-    pass->pours = true;
-    pass->rows = enough < shared ? enough : shared;
-    if (pass->rows > POURED_ROWS)
-        pass->rows = POURED_ROWS;
+    const size_t heights = pass->extent.size[1], enough = uc_parts(POURED_BYTES, row),
+                 total = pass->extent.size[0] * heights / POURED_RUNS,
+                 per_depth = heights < DEPTH_RUNS ? 1 : heights / DEPTH_RUNS,
+                 shared = total > per_depth ? total : per_depth,
+                 rows = enough < shared ? enough : shared;
+    pass->rows = rows < UC_MAX_ROWS ? rows : UC_MAX_ROWS;
+    const size_t runs = pass->extent.size[0] * ((heights - 1) / pass->rows + 1),
+                 parts = (POURED_RUNS - 1) / runs + 1, most = (plan->panels.count + 1) / 2;
+    pass->pour_parts = parts < most ? parts : most;
 }
 
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
 #define LONG_ROW_BYTES 2000           /* fill enough lines of their own */
-#define WOVEN_RUN_BYTES 6000          /* of a channel, if that leaves so many runs of a depth */
-#define WOVEN_RUNS 8
+#define WOVEN_RUN_BYTES 6000          /* of a channel, if that leaves DEPTH_RUNS */
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
  * phases along the height then, and their lines go past the caches together. */
@@ -660,7 +660,7 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
      * from being cut into panels, those would take all channels. */
     const uc_axis depth = uc_axis_of(&chain->stage[chain->conv_stage], 0);
     const size_t enough = uc_parts(WOVEN_RUN_BYTES, pass->rows * row),
-                 heights = pass->extent.size[1] / (pass->rows * WOVEN_RUNS);
+                 heights = pass->extent.size[1] / (pass->rows * DEPTH_RUNS);
     if (pass->conv_rows == 1 && depth.stride <= depth.kernel)
         pass->rows *= enough < heights ? enough : heights ? heights : 1;
 }
@@ -703,7 +703,7 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         plan_blocks(plan, pass);
     else if (stages > chain->conv_stage) {
         plan_slab(plan, pass);
-        if (!pass->pours)
+        if (!pass->pour_parts)
             plan_run_rows(plan, pass);
     }
     const uc_status status = plan_bands(plan, pass);

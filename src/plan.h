@@ -26,7 +26,8 @@ typedef struct uc_pass {
     size_t step, rows;    /* rows of a run: how far apart, how many at most */
     size_t runs;          /* of one batch item */
     size_t conv_rows;     /* rows of one run of the convolution, at most */
-    bool pours;           /* rows go into the output as they are made, see uc_pour: step is 1 */
+    size_t pour_parts;    /* 0, or rows go into the output as they are made, see uc_pour: each run
+                           * in so many parts of the channels */
     size_t woven;         /* 0, or a run has rows of so many phases along the height, in turn */
 
     /* For what stages [0, s) make: columns of a row at most, rows of a call at most, and where it

@@ -48,7 +48,7 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                 "tile:      %zu rows of %zu tiles: %zu x %zu outputs x %zu lanes x %zu channels\n",
                 pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
                 channels);
-        else if (pass->pours)
+        else if (pass->pour_parts)
             fprintf(file, "tile:      %zu rows a run, poured into the output as they are made\n",
                     pass->rows);
         else

@@ -192,12 +192,12 @@ static void make_channels(uc_walk *w, const uc_run_rows *run, size_t number, siz
 }
 
 void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
-    const uc_run_rows run = enter_run(w, number);
-    if (w->pass->pours) {
-        uc_fill_pour(w, &run);
+    const size_t parts = w->pass->pour_parts, some = w->pass->run_panels;
+    const uc_run_rows run = enter_run(w, parts ? number / parts : number);
+    if (parts) {
+        uc_fill_pour(w, &run, number % parts);
         return;
     }
-    const size_t some = w->pass->run_panels;
     for (size_t p = 0; some && p < w->plan->panels.count; p += some) {
         uc_walk_enter_panels(w, p, some);
         make_channels(w, &run, number, runs_before);

@@ -181,8 +181,8 @@ void uc_rows_finish(const uc_walk *w, size_t first, size_t stages, uc_rows *rows
 /* Rows height, height + stride, ... of one depth. */
 void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows);
 
-/* The rows of a run, into the output. */
-void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows);
+/* The rows of a run, in one part of the channels, into the output. */
+void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows, size_t part);
 
 /* ---- spread.c ---- */
 

@@ -417,22 +417,28 @@ static void check_pour(const uc_kernels *kernels, struct rng *rng, size_t phases
                  count = (channels - 1) * channel_step + rows * columns;
     struct buffer elements = reals_new(kernels, count, random_guard(rng));
     memset(elements.data, 0x5A, elements.bytes);
+    const uc_panels cut = uc_panels_of(channels, kernels->panel);
+    const size_t first_panel = rng_below(rng, cut.count);
     const uc_pour pour = {.lines = lines,
                           .rows = rows,
                           .phases = phases,
                           .columns = columns,
                           .bias = bias.data,
-                          .cut = uc_panels_of(channels, kernels->panel),
+                          .cut = cut,
+                          .first_panel = first_panel,
+                          .panels = 1 + rng_below(rng, cut.count - first_panel),
                           .elements = elements.data,
                           .channel_step = channel_step};
     kernels->pour(&pour);
     kernels->end_stream();
 
+    const size_t begin = uc_panel_begin(cut, first_panel),
+                 end = uc_panel_begin(cut, first_panel + pour.panels);
     size_t wrong = 0, between = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t c = i / channel_step, in_channel = i % channel_step;
         const char *at = (const char *)elements.data + i * bytes;
-        if (in_channel < rows * columns)
+        if (c >= begin && c < end && in_channel < rows * columns)
             wrong += real_get(kernels, elements.data, i) !=
                      pour_twin(kernels, &pour, c, in_channel / columns, in_channel % columns);
         else

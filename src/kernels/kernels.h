@@ -151,7 +151,7 @@ static inline void uc_list_products(const uc_conv_run *run, uc_products *list) {
     list->count = count;
 }
 
-/* Rows of short sums that follow each other in the output, in all channels: they go there as they
+/* Rows of short sums that follow each other in the output, in some channels: they go there as they
  * are made, past the caches. A line is one phase of a row; all of them are read as far as the
  * longest, in whole vectors. */
 #define UC_POUR_PHASES 4
@@ -166,7 +166,8 @@ typedef struct uc_pour {
     size_t rows, phases, columns;
     const void *bias;
     uc_panels cut;
-    void *elements; /* reals */
+    size_t first_panel, panels; /* of it */
+    void *elements;             /* reals, of the first channel of all */
     size_t channel_step;
 } uc_pour;
 

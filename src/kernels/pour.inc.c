@@ -149,10 +149,11 @@ static void NAME(pour_panel)(const uc_pour *pour, size_t begin, size_t size) {
 
 static void NAME(pour)(const uc_pour *pour) {
     const size_t bytes = pour->rows * pour->columns * sizeof(REAL);
-    for (size_t p = 0; p < pour->cut.count; p++) {
+    const size_t end = pour->first_panel + pour->panels;
+    for (size_t p = pour->first_panel; p < end; p++) {
         const size_t begin = uc_panel_begin(pour->cut, p), size = uc_panel_size(pour->cut, p);
         /* The lines at both ends go through the caches, and others would wait for them. */
-        for (size_t c = 0; p + 1 < pour->cut.count && c < uc_panel_size(pour->cut, p + 1); c++) {
+        for (size_t c = 0; p + 1 < end && c < uc_panel_size(pour->cut, p + 1); c++) {
             char *next = (char *)((REAL *)pour->elements + (begin + size + c) * pour->channel_step);
             __builtin_prefetch(next, 1);
             __builtin_prefetch(next + bytes, 1);
