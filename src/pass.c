@@ -593,9 +593,10 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
         pass->run_panels = some;
 }
 
-#define POURED_BYTES ((size_t)8 << 10) /* of a channel, */
-#define DEPTH_RUNS 8                   /* if that leaves so many runs of a depth, */
-#define POURED_RUNS 64                 /* or so many in all: else channels are cut until it does */
+#define POURED_BYTES ((size_t)8 << 10) /* a run has so much of a channel, */
+#define POURED_ROW ((size_t)32 << 10)  /* and a row at most this */
+#define POURED_RUNS 64                 /* channels are cut, and runs, until there are so many */
+#define POURED_LARGE ((size_t)8 << 20) /* of an output whose rows need not fill lines */
 #define POURED_PRODUCTS 12 /* of several phases at once: sums of more are quicker one by one */
 
 /* Whether rows of few products go into the output as they are made, and how many a run has: where
@@ -609,7 +610,9 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
         plan->winograd || plan->spreads || plan->amx.kernels || plan->exact ||
         !uc_plan_can_borrow(plan) || uc_pass_pour_phases(pass, &width) > UC_POUR_PHASES)
         return;
-    if (plan->streams == UC_STREAM_NOT || (plan->streams == UC_STREAM_LINES && row % 64))
+    const uc_shape out = uc_chain_output(chain);
+    if (plan->streams == UC_STREAM_NOT || row > POURED_ROW ||
+        (row % 64 && uc_shape_elems(&out) < POURED_LARGE / plan->element_bytes))
         return;
     size_t products = conv->in.channels;
     for (size_t i = 0; i < UC_SPACE; i++) {
@@ -621,21 +624,23 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
     if (products > (width.stride == 1 ? UC_FEW_PRODUCTS : POURED_PRODUCTS) ||
         3 * lanes < 2 * uc_round_up(lanes, plan->kernels->vector_lanes))
         return;
-    const size_t heights = pass->extent.size[1], enough = uc_parts(POURED_BYTES, row),
-                 total = pass->extent.size[0] * heights / POURED_RUNS,
-                 per_depth = heights < DEPTH_RUNS ? 1 : heights / DEPTH_RUNS,
-                 shared = total > per_depth ? total : per_depth,
-                 rows = enough < shared ? enough : shared;
+    const size_t heights = pass->extent.size[1], most = (plan->panels.count + 1) / 2,
+                 enough = uc_parts(POURED_BYTES, row),
+                 shared = pass->extent.size[0] * heights * most / POURED_RUNS,
+                 rows = !shared           ? 1
+                        : enough < shared ? enough
+                                          : shared;
     pass->rows = rows < UC_MAX_ROWS ? rows : UC_MAX_ROWS;
     const size_t runs = pass->extent.size[0] * ((heights - 1) / pass->rows + 1),
-                 parts = (POURED_RUNS - 1) / runs + 1, most = (plan->panels.count + 1) / 2;
+                 parts = (POURED_RUNS - 1) / runs + 1;
     pass->pour_parts = parts < most ? parts : most;
 }
 
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
 #define LONG_ROW_BYTES 2000           /* fill enough lines of their own */
-#define WOVEN_RUN_BYTES 6000          /* of a channel, if that leaves DEPTH_RUNS */
+#define WOVEN_RUN_BYTES 6000          /* of a channel, if that leaves so many runs of a depth */
+#define WOVEN_RUNS 8
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
  * phases along the height then, and their lines go past the caches together. */
@@ -660,7 +665,7 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
      * from being cut into panels, those would take all channels. */
     const uc_axis depth = uc_axis_of(&chain->stage[chain->conv_stage], 0);
     const size_t enough = uc_parts(WOVEN_RUN_BYTES, pass->rows * row),
-                 heights = pass->extent.size[1] / (pass->rows * DEPTH_RUNS);
+                 heights = pass->extent.size[1] / (pass->rows * WOVEN_RUNS);
     if (pass->conv_rows == 1 && depth.stride <= depth.kernel)
         pass->rows *= enough < heights ? enough : heights ? heights : 1;
 }
