@@ -639,7 +639,7 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
 #define LONG_ROW_BYTES 2000           /* fill enough lines of their own */
-#define WOVEN_RUN_BYTES 6000          /* of a channel, if that leaves so many runs of a depth */
+#define WOVEN_RUN_BYTES 10000         /* of a channel, if that leaves so many runs of a depth */
 #define WOVEN_RUNS 8
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all

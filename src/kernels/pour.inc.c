@@ -27,46 +27,58 @@ typedef struct NAME(gush) {
     NAME(spout) * spouts; /* and theirs */
 } NAME(gush);
 
-/* `vectors` vectors of all phases of `rows` channels, from a lane on, zipped to column `at` behind
- * what their spouts hold; all three are constants where this is expanded. */
+/* Where a row has its inputs, weights and outputs, of every phase or channel. Kept apart: what is
+ * stored might change it where it was, for all that a compiler knows. */
+typedef struct NAME(flow) {
+    const REAL *x[UC_POUR_PHASES], *w[UC_POUR_PHASES];
+    REAL *to[6];
+} NAME(flow);
+
+/* `vectors` vectors of all phases of `rows` channels, from lane j on; all three are constants where
+ * this is expanded. */
 INLINE void NAME(pour_block)(const size_t phases, const size_t rows, const size_t vectors,
-                             const NAME(gush) * gush, const uc_pour_line *lines, size_t lane,
-                             size_t at) {
+                             const uc_pour_line *lines, const NAME(flow) * flow, size_t size,
+                             const REAL *bias, size_t j) {
     vec sum[UC_POUR_PHASES][SUMS];
     UNROLL for (size_t e = 0; e < phases; e++) {
         const uc_products *list = &lines[e].products;
-        const REAL *x = (const REAL *)lines[e].x + lane, *w = (const REAL *)lines[e].weights +
-                                                              gush->panel * lines[e].per_channel +
-                                                              gush->channel;
+        const REAL *x = flow->x[e] + j, *w = flow->w[e];
         UNROLL for (size_t c = 0; c < rows; c++) UNROLL for (size_t v = 0; v < vectors; v++)
-            sum[e][c * vectors + v] = splat(gush->bias[c]);
+            sum[e][c * vectors + v] = splat(bias[c]);
         for (size_t i = 0; i < list->count; i++)
             NAME(step)
-        (rows, vectors, false, x - list->input[i], w + list->weight[i] * gush->size, sum[e]);
+        (rows, vectors, false, x - list->input[i], w + list->weight[i] * size, sum[e]);
     }
     UNROLL for (size_t c = 0; c < rows; c++) {
-        NAME(spout) *spout = &gush->spouts[c];
-        const NAME(place) place = {spout->staged + spout->filled, FORM_REAL, false, NULL};
+        const NAME(place) place = {flow->to[c], FORM_REAL, false, NULL};
         UNROLL for (size_t v = 0; v < vectors; v++) {
             vec zipped[12];
             UNROLL for (size_t e = 0; e < phases; e++) zipped[e] = sum[e][c * vectors + v];
-            NAME(put_zipped)(phases, place, at + v * LANES * phases, zipped);
+            NAME(put_zipped)(phases, place, (j + v * LANES) * phases, zipped);
         }
     }
 }
 
 INLINE void NAME(pour_columns)(const size_t phases, const size_t rows, const size_t vectors,
                                const NAME(gush) * gush) {
-    const size_t columns = gush->columns;
-    for (size_t r = 0; r < gush->rows; r++) {
-        const uc_pour_line *lines = gush->lines + r * phases;
+    const size_t columns = gush->columns, size = gush->size;
+    const REAL *bias = gush->bias;
+    const uc_pour_line *lines = gush->lines;
+    NAME(flow) flow;
+    UNROLL for (size_t c = 0; c < rows; c++) flow.to[c] =
+        (REAL *)(void *)(gush->spouts[c].staged + gush->spouts[c].filled);
+    for (size_t r = gush->rows; r; r--, lines += phases) {
+        UNROLL for (size_t e = 0; e < phases; e++) {
+            flow.x[e] = (const REAL *)lines[e].x + gush->lane;
+            flow.w[e] =
+                (const REAL *)lines[e].weights + gush->panel * lines[e].per_channel + gush->channel;
+        }
         size_t j = 0;
         for (; vectors > 1 && (j + LANES) * phases < columns; j += vectors * LANES)
-            NAME(pour_block)
-        (phases, rows, vectors, gush, lines, gush->lane + j, r * columns + j * phases);
+            NAME(pour_block)(phases, rows, vectors, lines, &flow, size, bias, j);
         for (; j * phases < columns; j += LANES)
-            NAME(pour_block)
-        (phases, rows, 1, gush, lines, gush->lane + j, r * columns + j * phases);
+            NAME(pour_block)(phases, rows, 1, lines, &flow, size, bias, j);
+        UNROLL for (size_t c = 0; c < rows; c++) flow.to[c] += columns;
     }
     for (size_t c = 0; c < rows; c++) {
         NAME(spout) *spout = &gush->spouts[c];
