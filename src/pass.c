@@ -413,7 +413,7 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             size_t sets = s || loads_rows(plan, pass);
             if (plan->winograd && s == chain->conv_stage + 1)
                 sets = plan->outputs[0] * plan->outputs[1]; /* all of a phase at once */
-            if (pass->pour_parts && s)
+            if (pass->pour_parts && s == chain->conv_stage + 1)
                 sets = 0;
             pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
             fits = fits && take_rows(pass, &pass->shape[s], sets, &pass->rows_at[s]);
@@ -594,7 +594,8 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
 }
 
 #define POURED_BYTES ((size_t)8 << 10) /* a run has so much of a channel, */
-#define POURED_ROW ((size_t)32 << 10)  /* and a row at most this */
+#define POURED_ROW ((size_t)32 << 10)  /* and a row at most this; */
+#define POURED_LEAST ((size_t)2 << 10) /* with less, lines at its ends and lists would count */
 #define POURED_RUNS 64                 /* channels are cut, and runs, until there are so many */
 #define POURED_LARGE ((size_t)8 << 20) /* of an output whose rows need not fill lines */
 #define POURED_PRODUCTS 12 /* of several phases at once: sums of more are quicker one by one */
@@ -627,9 +628,9 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
     const size_t heights = pass->extent.size[1], most = (plan->panels.count + 1) / 2,
                  enough = uc_parts(POURED_BYTES, row),
                  shared = pass->extent.size[0] * heights * most / POURED_RUNS,
-                 rows = !shared           ? 1
-                        : enough < shared ? enough
-                                          : shared;
+                 rows = enough < shared ? enough : shared;
+    if (rows * row < POURED_LEAST)
+        return;
     pass->rows = rows < UC_MAX_ROWS ? rows : UC_MAX_ROWS;
     const size_t runs = pass->extent.size[0] * ((heights - 1) / pass->rows + 1),
                  parts = (POURED_RUNS - 1) / runs + 1;

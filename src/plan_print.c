@@ -49,8 +49,10 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                 pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
                 channels);
         else if (pass->pour_parts)
-            fprintf(file, "tile:      %zu rows a run, poured into the output as they are made\n",
-                    pass->rows);
+            fprintf(
+                file,
+                "tile:      %zu rows a run in %zu parts, poured into the output as they are made\n",
+                pass->rows, pass->pour_parts);
         else
             fprintf(
                 file,

@@ -433,7 +433,10 @@ static const struct {
     {POURED, "f64 1x1x120x131, conv_transpose 101 kernel 3 padding 1 bias", FAMILY_UNIFORM},
     {POURED, "f32 2x3x64x64, conv_transpose 33 kernel 4 stride 2 padding 1", FAMILY_INTEGER},
     {POURED, "f32 1x2x70x90, conv_transpose 36 kernel 5 stride 4 padding 1 bias",
-     FAMILY_NORMAL}, /* long rows */
+     FAMILY_NORMAL},                                                              /* long rows */
+    {POURED, "f32 1x12x400x700, conv_transpose 8 kernel 1 bias", FAMILY_INTEGER}, /* bands */
+    {POURED, "f32 2x3x160x480, maxpool 2x1, avgpool 1x3, conv_transpose 21 kernel 2 stride 2 bias",
+     FAMILY_NORMAL}, /* pools before */
     {POURED, "f32 1x1x5x33x33, conv_transpose 100 kernel 4x3x3 stride 2 padding 2x1x0",
      FAMILY_UNIFORM},
     {WOVEN, "f64 1x1x100x60, conv_transpose 30 kernel 4 stride 3 padding 1, gelu",
