@@ -66,7 +66,7 @@ static void begin_phases(const uc_walk *w, const uc_taps *d, const uc_taps *h, b
     all->tap = run->taps[0] * run->taps[1] * run->in_channels * run->out_channels;
 }
 
-/* Where the next phase has its inputs, from the slab's begin. */
+/* Goes on to the next phase. Returns where its inputs are, from the slab's begin. */
 static ptrdiff_t enter_phase(const uc_walk *w, const uc_taps *d, phases *all) {
     const size_t bytes = w->plan->kernels->real_bytes;
     uc_conv_run *run = &all->run;

@@ -458,7 +458,7 @@ static void check_pour(const uc_kernels *kernels, struct rng *rng, size_t phases
     buffer_free(&bias);
 }
 
-/* Around the edges of vectors, and of what is made at a time. */
+/* Around the edges of vectors, and of what is made at a time; not at random. */
 static void check_pours(const uc_kernels *kernels) {
     struct rng rng = {3};
     for (size_t phases = 1; phases <= UC_POUR_PHASES; phases++) {
