@@ -14,38 +14,45 @@
 
 /* ---- Weights ---- */
 
-/* Products of all points of a phase, in segments. */
-static size_t phase_products(const uc_toom_phase *phase) {
+/* Along one dimension, of all points of a phase in segments: products, and the weights they have.
+ */
+typedef size_t count_of(const uc_toom_phase *phase);
+
+static size_t products_of(const uc_toom_phase *phase) {
     return phase->points * phase->segments;
 }
 
-/* Products of one (d, h) phase for one input and one output channel. */
-static size_t pair_products(const uc_winograd *w, size_t d, size_t h) {
+static size_t weights_of(const uc_toom_phase *phase) {
+    return uc_weight_count(phase->kind, phase->points) * phase->segments;
+}
+
+/* Those of one (d, h) phase, for one input and one output channel; and of all such phases before
+ * it. */
+static size_t pair_count(const uc_winograd *w, size_t d, size_t h, count_of *count) {
     size_t along_width = 0;
     for (size_t e = 0; e < w->dim[2]->stride; e++)
-        along_width += phase_products(&w->dim[2]->phase[e]);
-    return phase_products(&w->dim[0]->phase[d]) * phase_products(&w->dim[1]->phase[h]) *
-           along_width;
+        along_width += count(&w->dim[2]->phase[e]);
+    return count(&w->dim[0]->phase[d]) * count(&w->dim[1]->phase[h]) * along_width;
 }
 
-/* Those of all (d, h) phases before one; and where its weights start, in reals. */
-static size_t products_before(const uc_winograd *w, size_t d, size_t h) {
-    size_t products = 0;
+static size_t count_before(const uc_winograd *w, size_t d, size_t h, count_of *count) {
+    size_t before = 0;
     for (size_t i = 0; i < d * w->dim[1]->stride + h; i++)
-        products += pair_products(w, i / w->dim[1]->stride, i % w->dim[1]->stride);
-    return products;
+        before += pair_count(w, i / w->dim[1]->stride, i % w->dim[1]->stride, count);
+    return before;
 }
 
+/* Where the weights of a (d, h) phase start, in reals. */
 static size_t pair_offset(const uc_winograd *w, size_t d, size_t h) {
-    return products_before(w, d, h) * w->conv->in.channels * w->conv->out.channels;
+    return count_before(w, d, h, weights_of) * w->conv->in.channels * w->conv->out.channels;
 }
 
 size_t uc_winograd_products(const uc_winograd *w) {
-    return products_before(w, w->dim[0]->stride, 0);
+    return count_before(w, w->dim[0]->stride, 0, products_of);
 }
 
 bool uc_winograd_weights(const uc_winograd *w, size_t *elems) {
-    *elems = uc_winograd_products(w);
+    *elems = count_before(w, w->dim[0]->stride, 0, weights_of);
     return uc_size_mul(elems, w->conv->in.channels) && uc_size_mul(elems, w->conv->out.channels);
 }
 
@@ -92,7 +99,7 @@ typedef struct weight_block {
     double *by_depth, *by_height;
     size_t count;
     char *weights; /* of the panel and these channels in the first product of a (d, h) phase */
-    size_t product_bytes; /* from one product to the next */
+    size_t product_bytes; /* from the weights of one product to those of the next */
 } weight_block;
 
 /* The sum of a segment's taps, of `count` numbers each. A single one is taken as it is. */
@@ -105,7 +112,7 @@ static const double *sum_taps(const weight_block *b, const segment *s, const dou
     return to;
 }
 
-/* All products of a (d, h) phase at one segment of a point along each. */
+/* All weights of a (d, h) phase at one segment of a point along each. */
 static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t i,
                       const uc_toom_phase *height, size_t j, const double *taps) {
     const uc_winograd *w = b->winograd;
@@ -113,11 +120,13 @@ static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t 
     for (size_t e = 0; e < w->dim[2]->stride; e++) {
         const uc_toom_phase *along = &w->dim[2]->phase[e];
         const size_t segments = depth->segments * height->segments * along->segments;
-        for (size_t k = 0; k < phase_products(along); k++) {
+        for (size_t k = 0; k < weights_of(along); k++) {
             const segment column = segment_of(w, 2, e, k);
             /* points d, h, w outside, their segments d, h, w inside */
             const size_t point =
-                (i / depth->segments * height->points + j / height->segments) * along->points +
+                (i / depth->segments * uc_weight_count(height->kind, height->points) +
+                 j / height->segments) *
+                    uc_weight_count(along->kind, along->points) +
                 k / along->segments;
             const size_t within =
                 (i % depth->segments * height->segments + j % height->segments) * along->segments +
@@ -127,7 +136,7 @@ static void place_row(const weight_block *b, const uc_toom_phase *depth, size_t 
                 w->dim[2]->stride * b->count,
                 b->weights + (before + point * segments + within) * b->product_bytes, b->count);
         }
-        before += phase_products(depth) * phase_products(height) * phase_products(along);
+        before += weights_of(depth) * weights_of(height) * weights_of(along);
     }
 }
 
@@ -137,16 +146,16 @@ static void place_block(weight_block *b, size_t panel_begin, size_t first_bytes)
                  plane = w->conv->conv.kernel[1] * width, bytes = w->kernels->real_bytes;
     char *weights = b->weights;
     for (size_t d = 0; d < w->dim[0]->stride; d++)
-        for (size_t i = 0; i < phase_products(&w->dim[0]->phase[d]); i++) {
+        for (size_t i = 0; i < weights_of(&w->dim[0]->phase[d]); i++) {
             const segment depth = segment_of(w, 0, d, i);
             const double *by_depth =
                 sum_taps(b, &depth, b->taps, w->dim[0]->stride, plane, b->by_depth);
             for (size_t h = 0; h < w->dim[1]->stride; h++) {
                 b->weights = weights + first_bytes +
-                             (pair_offset(w, d, h) +
-                              panel_begin * pair_products(w, d, h) * w->conv->in.channels) *
+                             (pair_offset(w, d, h) + panel_begin * pair_count(w, d, h, weights_of) *
+                                                         w->conv->in.channels) *
                                  bytes;
-                for (size_t j = 0; j < phase_products(&w->dim[1]->phase[h]); j++) {
+                for (size_t j = 0; j < weights_of(&w->dim[1]->phase[h]); j++) {
                     const segment height = segment_of(w, 1, h, j);
                     const double *by_height =
                         sum_taps(b, &height, by_depth, w->dim[1]->stride, width, b->by_height);
@@ -306,10 +315,9 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
 }
 
 double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
-    size_t weights;
-    if (!uc_winograd_weights(w, &weights))
-        return 0; /* there is no such plan */
-    return 2 * (double)weights * (double)b->lanes * (double)uc_blocks_count(b, b->tiles[0]);
+    return 2 * (double)uc_winograd_products(w) * (double)w->conv->in.channels *
+           (double)w->conv->out.channels * (double)b->lanes *
+           (double)uc_blocks_count(b, b->tiles[0]);
 }
 
 /* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of some hundred
@@ -332,7 +340,7 @@ double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
     for (size_t d = 0; d < dim[0]->stride; d++)
         for (size_t h = 0; h < dim[1]->stride; h++) {
             const uc_toom_phase *depth = &dim[0]->phase[d], *height = &dim[1]->phase[h];
-            products += (double)pair_products(w, d, h);
+            products += (double)pair_count(w, d, h, products_of);
             for (size_t e = 0; e < dim[2]->stride; e++) {
                 const uc_toom_phase *width = &dim[2]->phase[e];
                 /* What is combined along width, then height, or along both at once; then depth.
@@ -576,10 +584,10 @@ static uc_toom_run run_of(const chunk *c, const uc_winograd *w, const uc_toom_ph
 }
 
 /* Runs every panel of channels of the block. `rows` are those of its first channel at the chunk's
- * first lane; `weights` those of the phase along depth and height, of which `before` products come
- * before the one along the width. */
+ * first lane; `weights` those of the phase along depth and height, `count` for each two channels,
+ * of which `before` come before those of the one along the width. */
 static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, const char *weights,
-                       size_t products, size_t before, char *rows) {
+                       size_t count, size_t before, char *rows) {
     const uc_block *block = c->block;
     const size_t bytes = w->kernels->real_bytes;
     const uc_panels cut = uc_panels_of(w->conv->out.channels, w->kernels->panel);
@@ -587,7 +595,7 @@ static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, c
     for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
         const size_t begin = uc_panel_begin(cut, p);
         run->rows = uc_panel_size(cut, p);
-        run->u = weights + (begin * products + before * run->rows) * w->conv->in.channels * bytes;
+        run->u = weights + (begin * count + before * run->rows) * w->conv->in.channels * bytes;
         run->bias = (const char *)w->bias + begin * bytes;
         run->out = rows + (begin - first) * run->out_channel * bytes;
         w->kernels->toom(run);
@@ -597,19 +605,20 @@ static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, c
 /* All phases along the width. */
 static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *rows, size_t row_set) {
     const uc_winograd *w = c->block->winograd;
-    const size_t bytes = w->kernels->real_bytes;
-    const size_t first = products_before(w, phase_d, phase_h);
-    const char *weights =
-        (const char *)w->weights + first * w->conv->in.channels * w->conv->out.channels * bytes;
+    const size_t bytes = w->kernels->real_bytes,
+                 count = pair_count(w, phase_d, phase_h, weights_of);
+    const char *weights = (const char *)w->weights + pair_offset(w, phase_d, phase_h) * bytes;
+    const size_t *read = w->reads + count_before(w, phase_d, phase_h, products_of);
     size_t before = 0;
     for (size_t e = 0; e < w->dim[2]->stride; e++) {
         const uc_toom_phase *phase[UC_SPACE] = {&w->dim[0]->phase[phase_d],
                                                 &w->dim[1]->phase[phase_h], &w->dim[2]->phase[e]};
-        uc_toom_run run = run_of(c, w, phase, w->reads + first + before, row_set);
+        uc_toom_run run = run_of(c, w, phase, read, row_set);
         run.v = c->inputs + c->first / run.v_step * run.v_pair * bytes;
-        run_panels(c, w, &run, weights, pair_products(w, phase_d, phase_h), before,
+        run_panels(c, w, &run, weights, count, before,
                    rows + (e * c->block->blocks->lanes + c->first) * bytes);
-        before += phase_products(phase[0]) * phase_products(phase[1]) * phase_products(phase[2]);
+        before += weights_of(phase[0]) * weights_of(phase[1]) * weights_of(phase[2]);
+        read += products_of(phase[0]) * products_of(phase[1]) * products_of(phase[2]);
     }
 }
 
@@ -683,10 +692,10 @@ static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[
             const size_t at = (output[0] * w->dim[1]->outputs + output[1]) * row_set +
                               (k * w->dim[2]->stride + e) * block->blocks->lanes +
                               tile_row * block->blocks->tiles[2] + c->first;
-            run_panels(c, plain, &run, weights, pair_products(plain, phase[0], phase[1]), before,
-                       rows + at * bytes);
+            run_panels(c, plain, &run, weights, pair_count(plain, phase[0], phase[1], weights_of),
+                       before, rows + at * bytes);
         }
-        before += phase_products(along[0]) * phase_products(along[1]) * phase_products(along[2]);
+        before += weights_of(along[0]) * weights_of(along[1]) * weights_of(along[2]);
     }
 }
 

@@ -296,6 +296,18 @@ struct sum {
     long double value, magnitude;
 };
 
+/* The number of the weights of a point, among those there are: one for all points of a dimension
+ * that is plain. */
+static size_t plain_weights(const uc_toom_run *run, size_t point) {
+    size_t at[UC_SPACE], number = 0;
+    for (size_t d = UC_SPACE; d-- > 0; point /= run->points[d])
+        at[d] = point % run->points[d];
+    for (size_t d = 0; d < UC_SPACE; d++)
+        if (run->kind[d] != UC_POINTS_PLAIN)
+            number = number * run->points[d] + at[d];
+    return number;
+}
+
 /* The products of a run: [point][row][lane]. */
 static struct sum *plain_products(const uc_kernels *kernels, const uc_toom_run *run,
                                   size_t points) {
@@ -308,13 +320,13 @@ static struct sum *plain_products(const uc_kernels *kernels, const uc_toom_run *
                 struct sum sum = {0, 0};
                 for (size_t k = 0; k < run->segments * run->in_channels; k++) {
                     const size_t s = k / run->in_channels, ci = k % run->in_channels,
-                                 number = p * run->segments + s;
+                                 weights = plain_weights(run, p) * run->segments + s;
                     const long double term =
                         (long double)real_get(kernels, run->u,
-                                              (number * run->in_channels + ci) * run->rows + c) *
+                                              (weights * run->in_channels + ci) * run->rows + c) *
                         real_get(kernels, run->v,
-                                 i / pair * run->v_pair + run->read[number] + ci * run->v_step +
-                                     i % pair);
+                                 i / pair * run->v_pair + run->read[p * run->segments + s] +
+                                     ci * run->v_step + i % pair);
                     sum.value += term;
                     sum.magnitude += fabsl(term);
                 }
@@ -352,7 +364,7 @@ static void check_toom(const uc_kernels *kernels, struct rng *rng,
                        .lanes = lanes,
                        .out_channel = lanes + rng_below(rng, 5)};
     bool exact = values == VALUES_INTEGER;
-    size_t outputs = 1, out_elems = rows * run.out_channel;
+    size_t outputs = 1, weights = 1, out_elems = rows * run.out_channel;
     for (size_t i = 0; i < UC_SPACE; i++) {
         const size_t d = (i + in_channels) % UC_SPACE; /* any may be the innermost */
         run.kind[d] = dimension[d].points;
@@ -361,6 +373,7 @@ static void check_toom(const uc_kernels *kernels, struct rng *rng,
         run.out_output[d] = out_elems + rng_below(rng, 3);
         out_elems = run.outputs[d] * run.out_output[d];
         points *= run.points[d];
+        weights *= run.kind[d] == UC_POINTS_PLAIN ? 1 : run.points[d];
         outputs *= run.outputs[d];
         exact = exact && run.kind[d] <= UC_POINTS_4;
     }
@@ -370,7 +383,8 @@ static void check_toom(const uc_kernels *kernels, struct rng *rng,
                                 (lanes - 1) / pair * run.v_pair + (INPUTS - 1) * input +
                                     (in_channels - 1) * run.v_step + (lanes - 1) % pair + 1,
                                 random_guard(rng)),
-                  u = reals_new(kernels, points * segments * in_channels * rows, random_guard(rng)),
+                  u = reals_new(kernels, weights * segments * in_channels * rows,
+                                random_guard(rng)),
                   bias = reals_new(kernels, rows, random_guard(rng)),
                   scratch = reals_new(
                       kernels, UC_TOOM_SCRATCH(rows, 2 * kernels->vector_lanes, run.outputs), 0),

@@ -208,6 +208,11 @@ static inline size_t uc_point_count(uc_points points, size_t outputs) {
                                      : 4;
 }
 
+/* The weights that so many products have: those of outputs as they are are all the same. */
+static inline size_t uc_weight_count(uc_points points, size_t count) {
+    return points == UC_POINTS_PLAIN ? 1 : count;
+}
+
 /* Whether what lies between two dimensions of such points fits the registers: for each of the outer
  * ones all outputs of the inner. */
 static inline bool uc_points_fit(uc_points outer, uc_points inner) {
@@ -232,8 +237,9 @@ typedef struct uc_interpolate {
 /* Products of a panel of channels at points (d, h, w), and the outputs they make: the product of a
  * channel c and lane i is the sum over segments s and ci of
  *     u[d][h][w][s][ci][c] * v[read[d][h][w][s] + ci * v_step + i]
- * where each two vectors of lanes have a v of their own, v_pair reals after the one before, and
- * output (j, k, l) goes to out + j, k, l times out_output + c * out_channel + i. */
+ * where along a dimension that is PLAIN u has one point for all, each two vectors of lanes have a v
+ * of their own, v_pair reals after the one before, and output (j, k, l) goes to out + j, k, l times
+ * out_output + c * out_channel + i. */
 typedef struct uc_toom_run {
     uc_points kind[UC_SPACE];
     size_t points[UC_SPACE], outputs[UC_SPACE];

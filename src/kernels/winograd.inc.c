@@ -216,9 +216,8 @@ INLINE void NAME(multiply_channels)(const size_t rows, const size_t vectors, siz
 
 /* One product, for `vectors` vectors of lanes: its sum is made of parts, each of about
  * `part` input channels. */
-INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
-                                        const uc_toom_run *run, const size_t *read, const REAL *v,
-                                        const REAL *u, REAL *m) {
+INLINE void NAME(multiply_point)(const size_t rows, const size_t vectors, const uc_toom_run *run,
+                                 const size_t *read, const REAL *v, const REAL *u, REAL *m) {
     bool more = false;
     for (size_t s = 0; s < run->segments; s++) {
         const REAL *from = v + read[s];
@@ -233,7 +232,6 @@ INLINE const REAL *NAME(multiply_point)(const size_t rows, const size_t vectors,
             more = true;
         }
     }
-    return u;
 }
 
 /* All products of one or two vectors of lanes, and the outputs they make: along the width after
@@ -251,8 +249,14 @@ INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_t
     NAME(interpolation) *const along_both = NAME(plane)(run->kind, run->outputs);
     REAL *products = run->scratch, *by_width = products + UC_TOOM_POINTS * UC_TOOM_POINTS * tile,
          *by_height = by_width + UC_TOOM_POINTS * row, *out = (REAL *)run->out + first;
-    const REAL *v = (const REAL *)run->v + first / (2 * LANES) * run->v_pair, *u = run->u;
+    const REAL *v = (const REAL *)run->v + first / (2 * LANES) * run->v_pair;
     const size_t *read = run->read;
+    /* Weights of a point, a row of points and a plane of them; from one of each to the next. */
+    const size_t u_point = run->segments * run->in_channels * rows,
+                 u_row = uc_weight_count(run->kind[2], run->points[2]) * u_point,
+                 u_plane = uc_weight_count(run->kind[1], run->points[1]) * u_row;
+    const size_t u_step[UC_SPACE] = {plain_depth ? 0 : u_plane, plain_height ? 0 : u_row,
+                                     plain_width ? 0 : u_point};
     const uc_interpolate between = {.in = products,
                                     .in_point = tile,
                                     .out_outer = row,
@@ -274,8 +278,9 @@ INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_t
                  *m = along_both                   ? products + h * run->points[2] * tile
                       : plain_width && !width_last ? widths
                                                    : products;
-            for (size_t w = 0; w < run->points[2]; w++, read += run->segments)
-                u = NAME(multiply_point)(rows, vectors, run, read, v, u, m + w * tile);
+            const REAL *u = (const REAL *)run->u + d * u_step[0] + h * u_step[1];
+            for (size_t w = 0; w < run->points[2]; w++, read += run->segments, u += u_step[2])
+                NAME(multiply_point)(rows, vectors, run, read, v, u, m + w * tile);
             if (along_both || m == widths)
                 continue;
             uc_interpolate by = width_last ? last : between;
