@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "memory.h"
+
 /* The first depth of tiles that a band has. */
 static size_t first_depth(const uc_walk *w) {
     return w->band[0].begin / w->pass->block[0];
@@ -186,15 +188,30 @@ size_t uc_block_shares(const uc_walk *w) {
 }
 
 size_t uc_block_whole(const uc_walk *w, size_t blocks) {
-    const size_t threads = w->plan->threads;
-    return threads == 1 ? blocks : blocks < 3 * threads ? 0 : blocks - blocks % threads;
+    const size_t threads = w->plan->threads, shares = uc_block_shares(w);
+    /* How long it takes, in whole blocks, if the last ones are cut: none, all, or those that not
+     * every thread has one of. */
+    const size_t cut[] = {0, blocks % threads, blocks};
+    size_t whole = blocks;
+    double least = INFINITY;
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        const double time =
+            (double)(uc_round_up(blocks - cut[i], threads) / threads) +
+            (double)(uc_round_up(cut[i] * shares, threads) / threads) * w->pass->share;
+        if (time < least) {
+            least = time;
+            whole = blocks - cut[i];
+        }
+    }
+    return whole;
 }
 
 void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares) {
     const uc_chain *chain = &w->plan->chain;
     const uc_pass *pass = w->pass;
     uc_block block = find_block(w, number);
-    uc_winograd_combine(&block);
+    const size_t phases = w->axis[0].stride * w->axis[1].stride / shares;
+    uc_winograd_combine(&block, phases * share, phases);
     const size_t sets =
         w->plan->outputs[0] * w->plan->outputs[1] * w->axis[0].stride * w->axis[1].stride;
     const size_t made = w->pass->made[pass->stages], conv = chain->conv_stage + 1;

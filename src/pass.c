@@ -236,6 +236,7 @@ static void plan_blocks(const uc_plan *plan, uc_pass *pass) {
     for (size_t i = 0; i < UC_SPACE; i++)
         space[i] = pass->extent.size[i] * uc_plan_window(&plan->chain, pass->stages, i);
     uc_winograd_blocks(winograd, space, &pass->blocks);
+    pass->share = uc_winograd_share(winograd, &pass->blocks);
     for (size_t i = 0; i < 2; i++)
         per_tile[i] =
             uc_toom_tile(winograd->dim[i]) / uc_plan_window(&plan->chain, pass->stages, i);

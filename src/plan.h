@@ -80,6 +80,7 @@ typedef struct uc_pass {
     uc_blocks blocks;
     size_t block[2];   /* depths and heights of the pass's space that a block has */
     size_t sets;       /* row sets of a block */
+    double share;      /* uc_winograd_share() */
     size_t scratch_at; /* in a thread's buffer */
 } uc_pass;
 

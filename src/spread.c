@@ -9,9 +9,8 @@
 #include "memory.h"
 #include "walk.h"
 
-/* With fewer input channels, or more products of an input along the width, there is little or
+/* With more output channels, or more products of an input along the width, there is little or
  * nothing to gain. */
-#define LEAST_IN_CHANNELS 16
 #define MOST_OUT_CHANNELS 3
 #define FEW_PRODUCTS 12
 #define MORE_PRODUCTS 32 /* where no two taps meet: there are no sums along the width */
@@ -36,9 +35,18 @@ static bool pays_for_more(const uc_kernels *kernels, const uc_stage *conv) {
     return (products <= FEW_PRODUCTS || apart) && !far;
 }
 
+/* Nor with fewer input channels: the fewer there are, the more of the time goes into adding up
+ * what taps give that meet. */
+static size_t least_in_channels(const uc_stage *conv) {
+    static const size_t least[MOST_OUT_CHANNELS] = {16, 20, 40};
+    const bool meet = conv->conv.kernel[2] > conv->conv.stride[2];
+    return meet && conv->out.channels <= MOST_OUT_CHANNELS ? least[conv->out.channels - 1] : 16;
+}
+
 bool uc_spread_pays(const uc_kernels *kernels, const uc_stage *conv) {
     return (conv->out.channels <= MOST_OUT_CHANNELS || pays_for_more(kernels, conv)) &&
-           conv->in.channels >= LEAST_IN_CHANNELS && conv->in.size[2] >= kernels->vector_lanes;
+           conv->in.channels >= least_in_channels(conv) &&
+           conv->in.size[2] >= kernels->vector_lanes;
 }
 
 double uc_spread_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,

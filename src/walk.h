@@ -252,11 +252,11 @@ size_t uc_run_last_stages(const uc_pass *pass);
 /* Depths of tiles that a band has. */
 size_t uc_block_depths(const uc_walk *w);
 
-/* How many shares a block can be cut into, a phase along depth and height each. Each combines the
- * block's inputs for itself. A pool needs all of them at once. */
+/* How many shares a block can be cut into, a phase along depth and height each. What several of
+ * them read each combines for itself. A pool needs all of them at once. */
 size_t uc_block_shares(const uc_walk *w);
 
-/* How many of some blocks are not cut: as many as all threads have a few of. */
+/* How many of some blocks are not cut, so that all threads are done soonest. */
 size_t uc_block_whole(const uc_walk *w, size_t blocks);
 
 /* Makes a block's rows, or those of one of its shares, and stores or measures them. */

@@ -329,42 +329,70 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
 #define COST_ROW 4.9      /* a vector of them on the way, along depth or height */
 #define COST_SUM 334.0    /* a row of them in all channels */
 
-double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
+/* To fewer channels most of it is combined inputs, and those take longer than that. */
+#define FEW_CHANNELS 4
+#define COST_FEW 1.4
+
+/* Of one block: combined inputs. */
+static double inputs_cost(const uc_winograd *w, const uc_blocks *b) {
     const uc_toom *const *dim = w->dim;
+    const double in_channels = (double)w->conv->in.channels, tile_rows = (double)b->tile_rows,
+                 vector = (double)w->kernels->vector_lanes, vectors = (double)b->used / vector,
+                 rows = (double)input_rows(w);
+    const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
+                         in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
+    return (COST_INPUT + (pairs_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
+           COST_ROW * steps + COST_SUM * rows * tile_rows;
+}
+
+/* And the products of one (d, h) phase, with the outputs they make. */
+static double pair_cost(const uc_winograd *w, const uc_blocks *b, size_t d, size_t h) {
+    const uc_toom *const *dim = w->dim;
+    const uc_toom_phase *depth = &dim[0]->phase[d], *height = &dim[1]->phase[h];
     const double in_channels = (double)w->conv->in.channels,
                  out_channels = (double)w->conv->out.channels,
-                 vector = (double)w->kernels->vector_lanes;
-    const double blocks = (double)uc_blocks_count(b, b->tiles[0]), tile_rows = (double)b->tile_rows,
-                 vectors = (double)b->used / vector, rows = (double)input_rows(w);
-    double products = 0, made = 0;
-    for (size_t d = 0; d < dim[0]->stride; d++)
-        for (size_t h = 0; h < dim[1]->stride; h++) {
-            const uc_toom_phase *depth = &dim[0]->phase[d], *height = &dim[1]->phase[h];
-            products += (double)pair_count(w, d, h, products_of);
-            for (size_t e = 0; e < dim[2]->stride; e++) {
-                const uc_toom_phase *width = &dim[2]->phase[e];
-                /* What is combined along width, then height, or along both at once; then depth.
-                 * With five points the registers hardly do, and little is gained. */
-                const bool at_once =
-                    uc_points_fit(height->kind, width->kind) && height->kind != UC_POINTS_5;
-                const size_t plane = height->points * width->points,
-                             outputs = dim[1]->outputs * dim[2]->outputs,
-                             between = at_once ? 0 : 2 * height->points * dim[2]->outputs;
-                made += (double)(depth->points * (plane + between + outputs)) +
-                        (double)(outputs * (depth->points + dim[0]->outputs));
-            }
-        }
+                 vectors = (double)b->used / (double)w->kernels->vector_lanes;
+    double made = 0;
+    for (size_t e = 0; e < dim[2]->stride; e++) {
+        const uc_toom_phase *width = &dim[2]->phase[e];
+        /* What is combined along width, then height, or along both at once; then depth.
+         * With five points the registers hardly do, and little is gained. */
+        const bool at_once =
+            uc_points_fit(height->kind, width->kind) && height->kind != UC_POINTS_5;
+        const size_t plane = height->points * width->points,
+                     outputs = dim[1]->outputs * dim[2]->outputs,
+                     between = at_once ? 0 : 2 * height->points * dim[2]->outputs;
+        made += (double)(depth->points * (plane + between + outputs)) +
+                (double)(outputs * (depth->points + dim[0]->outputs));
+    }
     /* Fewer than 4 channels by 2 vectors are too few accumulators. */
     const double panel =
         out_channels / (double)uc_panels_of(w->conv->out.channels, w->kernels->panel).count;
-    const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
-                         in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
-    return blocks *
-           (COST_PRODUCT * uc_lanes_cost(b->used, w->kernels->vector_lanes) * products *
-                in_channels * out_channels * fmax(1, 4 / panel) +
-            COST_OUTPUT * vectors * made * out_channels +
-            (COST_INPUT + (pairs_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
-            COST_ROW * steps + COST_SUM * rows * tile_rows);
+    return COST_PRODUCT * uc_lanes_cost(b->used, w->kernels->vector_lanes) *
+               (double)pair_count(w, d, h, products_of) * in_channels * out_channels *
+               fmax(1, 4 / panel) +
+           COST_OUTPUT * vectors * made * out_channels;
+}
+
+double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
+    double block = inputs_cost(w, b);
+    for (size_t d = 0; d < w->dim[0]->stride; d++)
+        for (size_t h = 0; h < w->dim[1]->stride; h++)
+            block += pair_cost(w, b, d, h);
+    return (double)uc_blocks_count(b, b->tiles[0]) * block *
+           (w->conv->out.channels < FEW_CHANNELS ? COST_FEW : 1);
+}
+
+double uc_winograd_share(const uc_winograd *w, const uc_blocks *b) {
+    const double inputs = inputs_cost(w, b);
+    double all = inputs, most = 0;
+    for (size_t d = 0; d < w->dim[0]->stride; d++)
+        for (size_t h = 0; h < w->dim[1]->stride; h++) {
+            const double pair = pair_cost(w, b, d, h);
+            all += pair;
+            most = fmax(most, pair);
+        }
+    return (most + inputs * (double)phase_rows(w) / (double)input_rows(w)) / all;
 }
 
 /* Those of one phase: [point d][h][w][segment d][h][w]. */
@@ -489,9 +517,9 @@ static void combine_columns(const chunk *c, const planes *rows, size_t lane, siz
     }
 }
 
-/* The inputs of all points at one depth, for one row of tiles: where pairs lie in rows they go into
- * place, otherwise to the plane [height][width][channel][lane]. */
-static void combine_tile_row(const chunk *c, size_t depth, size_t tile_row) {
+/* The inputs of points at one depth and some heights, for one row of tiles: where pairs lie in rows
+ * they go into place, otherwise to the plane [height][width][channel][lane]. */
+static void combine_tile_row(const chunk *c, size_t depth, uint32_t heights, size_t tile_row) {
     const uc_winograd *w = c->block->winograd;
     const uc_toom *const *dim = w->dim;
     const uc_blocks *blocks = c->block->blocks;
@@ -507,6 +535,8 @@ static void combine_tile_row(const chunk *c, size_t depth, size_t tile_row) {
             combine_rows(c, &dim[0]->row[depth], along_depth, c->by_depth + h * by_height_bytes);
     }
     for (size_t h = 0; h < dim[1]->rows; h++) {
+        if (!(heights >> h & 1))
+            continue;
         const planes rows = combine_rows(c, &dim[1]->row[h], along_height, c->by_height);
         const size_t row = h * dim[2]->rows * in_channels;
         if (!pairs_in_rows(blocks)) {
@@ -530,30 +560,35 @@ static size_t used_lanes(const uc_block *block) {
                        block->winograd->kernels->vector_lanes);
 }
 
-/* The inputs of all points: for each pair of vectors of lanes
- * [depth][height][width][channel][lane].
- */
-static void combine_block(const chunk *c) {
+/* From the plane of a depth to its place: the inputs of points at one height. */
+static void place_plane(const chunk *c, size_t depth, size_t height) {
     const uc_winograd *w = c->block->winograd;
     const uc_blocks *blocks = c->block->blocks;
-    const size_t bytes = w->kernels->real_bytes,
-                 rows = w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels;
-    for (size_t depth = 0; depth < w->dim[0]->rows; depth++) {
-        for (size_t r = 0; r < c->block->rows; r++)
-            combine_tile_row(c, depth, r);
-        for (size_t lane = 0; !pairs_in_rows(blocks) && lane < used_lanes(c->block);
-             lane += blocks->pair) {
-            const size_t at = lane / blocks->pair * blocks->pair_step + depth * rows * blocks->pair;
-            w->kernels->combine(&(uc_combine){.terms = 1,
-                                              .in = {c->plane + lane * bytes},
-                                              .factor = {1},
-                                              .out = c->inputs + at * bytes,
-                                              .count = rows,
-                                              .in_step = blocks->lanes,
-                                              .out_step = blocks->pair,
-                                              .lanes = blocks->pair});
-        }
+    const size_t bytes = w->kernels->real_bytes, rows = w->dim[2]->rows * w->conv->in.channels;
+    for (size_t lane = 0; lane < used_lanes(c->block); lane += blocks->pair) {
+        const size_t at = lane / blocks->pair * blocks->pair_step +
+                          (depth * w->dim[1]->rows + height) * rows * blocks->pair;
+        w->kernels->combine(
+            &(uc_combine){.terms = 1,
+                          .in = {c->plane + (height * rows * blocks->lanes + lane) * bytes},
+                          .factor = {1},
+                          .out = c->inputs + at * bytes,
+                          .count = rows,
+                          .in_step = blocks->lanes,
+                          .out_step = blocks->pair,
+                          .lanes = blocks->pair});
     }
+}
+
+/* The inputs of points at one depth and some heights, a bit for each: for each pair of vectors of
+ * lanes [depth][height][width][channel][lane]. */
+static void combine_depth(const chunk *c, size_t depth, uint32_t heights) {
+    const uc_block *block = c->block;
+    for (size_t r = 0; heights && r < block->rows; r++)
+        combine_tile_row(c, depth, heights, r);
+    for (size_t h = 0; !pairs_in_rows(block->blocks) && h < block->winograd->dim[1]->rows; h++)
+        if (heights >> h & 1)
+            place_plane(c, depth, h);
 }
 
 /* The largest number of products that one output of a dimension, or one tile, can have. */
@@ -727,11 +762,23 @@ static chunk chunk_of(const uc_block *block) {
     return c;
 }
 
-void uc_winograd_combine(uc_block *block) {
+void uc_winograd_combine(uc_block *block, size_t first_phase, size_t phases) {
+    const uc_toom *const *dim = block->winograd->dim;
     const chunk c = chunk_of(block);
     block->by_taps = goes_by_taps(block);
-    if (!block->by_taps)
-        combine_block(&c);
+    if (block->by_taps)
+        return;
+    _Static_assert(UC_TOOM_ROWS <= 32, "a bit for each row");
+    uint32_t heights[UC_TOOM_ROWS] = {0};
+    for (size_t i = first_phase; i < first_phase + phases; i++) {
+        const uc_toom_phase *along_depth = &dim[0]->phase[i / dim[1]->stride],
+                            *along_height = &dim[1]->phase[i % dim[1]->stride];
+        for (size_t d = 0; d < along_depth->rows; d++)
+            for (size_t h = 0; h < along_height->rows; h++)
+                heights[along_depth->row[d]] |= (uint32_t)1 << along_height->row[h];
+    }
+    for (size_t depth = 0; depth < dim[0]->rows; depth++)
+        combine_depth(&c, depth, heights[depth]);
 }
 
 void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,

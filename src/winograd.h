@@ -76,6 +76,9 @@ void uc_winograd_blocks(const uc_winograd *winograd, const size_t space[UC_SPACE
 double uc_winograd_flops(const uc_winograd *winograd, const uc_blocks *blocks);
 double uc_winograd_cost(const uc_winograd *winograd, const uc_blocks *blocks);
 
+/* What the phase along depth and height that takes longest would take alone, by a whole block. */
+double uc_winograd_share(const uc_winograd *winograd, const uc_blocks *blocks);
+
 /* What a block is made from. The slab has rows [depth][height][channel], each in as many planes as
  * a tile has outputs along the width; behind it is a row of zeros. */
 typedef struct uc_block {
@@ -93,8 +96,9 @@ typedef struct uc_block {
     bool by_taps; /* its inputs are such that sums at points would spoil them */
 } uc_block;
 
-/* Combines a block's inputs, for all of its phases. */
-void uc_winograd_combine(uc_block *block);
+/* Combines a block's inputs, for some of its phases along depth and height, counted one depth after
+ * the other. */
+void uc_winograd_combine(uc_block *block, size_t first_phase, size_t phases);
 
 /* Fills the rows of one phase along depth and height: for each output (d, h) of a tile a set of
  * rows [channel][phase][lane] of `row_set` reals. */

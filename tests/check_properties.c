@@ -352,7 +352,7 @@ static const struct {
     {SPREAD, "f32 2x20x9x21, conv_transpose 1 kernel 4 stride 2 padding 1 bias", FAMILY_NORMAL},
     {SPREAD, "f32 1x150x6x8, conv_transpose 3 kernel 3 padding 1, sigmoid", FAMILY_UNIFORM},
     {SPREAD,
-     "f64 2x17x4x5x19, conv_transpose 2 kernel 3x2x5 stride 2x1x3 padding 1x0x2, softmax_space",
+     "f64 2x21x4x5x19, conv_transpose 2 kernel 3x2x5 stride 2x1x3 padding 1x0x2, softmax_space",
      FAMILY_NORMAL},
     {SPREAD,
      "f16 1x130x7x17, gelu, conv_transpose 3 kernel 5 stride 3 padding 2 output_padding 1 "
@@ -374,12 +374,12 @@ static const struct {
     {GATHERED, "f32 2x20x16x64, conv_transpose 1 kernel 4 stride 2 padding 1 bias", FAMILY_NORMAL},
     {GATHERED, "f32 1x150x32x32, conv_transpose 3 kernel 3 padding 1, sigmoid", FAMILY_UNIFORM},
     {GATHERED,
-     "f64 2x17x4x8x16, conv_transpose 2 kernel 3x2x5 stride 2x1x3 padding 1x0x2, softmax_space",
+     "f64 2x21x4x8x16, conv_transpose 2 kernel 3x2x5 stride 2x1x3 padding 1x0x2, softmax_space",
      FAMILY_NORMAL},
     {GATHERED, "f32 1x24x128x24, conv_transpose 2 kernel 5x7 stride 3x2 padding 2x3",
      FAMILY_INTEGER},
     {GATHERED, "f32 1x24x64x16, conv_transpose 1 kernel 3x4 stride 5x1", FAMILY_FIRST_NAN},
-    {GATHERED, "f32 1x20x2x1536, conv_transpose 3 kernel 3 stride 2 padding 1, clamp -1 1",
+    {GATHERED, "f32 1x41x2x1536, conv_transpose 3 kernel 3 stride 2 padding 1, clamp -1 1",
      FAMILY_NORMAL}, /* rows in segments */
     {GATHERED, "f32 1x24x64x16, conv_transpose 2 kernel 3x4 stride 8x1 padding 3x1", FAMILY_NORMAL},
     {GATHERED, "f32 2x20x16x64, conv_transpose 2 kernel 4 stride 2 padding 1, softmax_space",
@@ -390,7 +390,7 @@ static const struct {
     {SPREAD, "f64 1x20x1x40, conv_transpose 1 kernel 3 stride 9223372036854775808x1",
      FAMILY_UNIFORM},
     /* a row's columns in parts */
-    {SPREAD, "f32 1x20x3x1030, conv_transpose 3 kernel 1x66, mul scale", FAMILY_NORMAL},
+    {SPREAD, "f32 1x41x3x1030, conv_transpose 3 kernel 1x66, mul scale", FAMILY_NORMAL},
     {SPREAD, "f32 1x20x16x64, conv_transpose 1 kernel 4 stride 2 padding 1, maxpool 1x2",
      FAMILY_NORMAL},
     {COPIES(3), "f32 2x2x4x4x4, conv_transpose 3 kernel 4 stride 2 padding 1, gelu", FAMILY_NORMAL},
