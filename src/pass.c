@@ -155,6 +155,9 @@ static size_t largest_part(size_t all, size_t size) {
 /* What the rows of a run may take: they should stay in L2. */
 #define SEGMENT_BYTES ((size_t)256 << 10)
 
+/* Panels of channels that a run is made in at least: with fewer, finding its inputs would count. */
+#define LEAST_PANELS 2
+
 /* No fewer columns than this, and a few vectors of each phase: what is read twice, at either end,
  * should not matter. */
 #define LEAST_SEGMENT 128
@@ -203,6 +206,24 @@ static void plan_columns(const uc_plan *plan, uc_pass *pass) {
     }
 }
 
+/* Whether runs are made some panels of channels at a time, which ops must take one by one. Rows
+ * without taps are made once for all channels, unless those are too many for a cache. */
+static bool by_panels(const uc_plan *plan, const uc_pass *pass) {
+    const uc_chain *chain = &plan->chain;
+    const uc_stage *conv = &chain->stage[chain->conv_stage];
+    if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels ||
+        pass->pour_parts)
+        return false;
+    for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
+        if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
+            return false;
+    bool blank = false;
+    for (size_t i = 0; i < (pass->woven ? 1 : 2); i++)
+        blank = blank || conv->conv.stride[i] > conv->conv.kernel[i];
+    return !blank ||
+           conv->out.channels > SEGMENT_BYTES / plan->kernels->real_bytes / conv->out.size[2];
+}
+
 /* How wide runs are. Those of blocks have all columns. */
 static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
@@ -211,7 +232,9 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     if (plan->winograd || pass->pour_parts || pass->stages <= chain->conv_stage)
         return;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
-    const size_t window = uc_plan_window(chain, pass->stages, 2), channels = conv->out.channels,
+    const size_t window = uc_plan_window(chain, pass->stages, 2),
+                 some = LEAST_PANELS * plan->kernels->panel, all = conv->out.channels,
+                 channels = some < all && by_panels(plan, pass) ? some : all,
                  most = columns * window, /* a longer stride is as good as this */
         stride = conv->conv.stride[2] < most ? conv->conv.stride[2] : most,
                  few = 2 * plan->kernels->vector_lanes * stride / window,
@@ -572,24 +595,13 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
  * share L1. */
 #define STORED_BYTES ((size_t)24 << 10)
 
-/* Cuts runs into panels where ops take channels one by one, unless some rows have no taps: those
- * are made once, for all channels. */
+/* Cuts runs into panels. */
 static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
-    const uc_chain *chain = &plan->chain;
-    if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels ||
-        pass->pour_parts)
+    if (!by_panels(plan, pass))
         return;
-    for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
-        if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
-            return;
-    for (size_t i = 0; i < (pass->woven ? 1 : 2); i++) {
-        const uc_axis axis = uc_axis_of(&chain->stage[chain->conv_stage], i);
-        if (axis.stride > axis.kernel)
-            return;
-    }
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
     const size_t fit = STORED_BYTES / plan->kernels->real_bytes / rows.lanes / plan->kernels->panel;
-    const size_t some = fit > 2 ? fit : 2; /* with fewer, finding a run's inputs would count */
+    const size_t some = fit > LEAST_PANELS ? fit : LEAST_PANELS;
     if (some < plan->panels.count)
         pass->run_panels = some;
 }
@@ -640,7 +652,7 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
 
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
-#define LONG_ROW_BYTES 2000           /* fill enough lines of their own */
+#define LONG_ROW_BYTES 5000           /* fill enough lines of their own */
 #define WOVEN_RUN_BYTES 10000         /* of a channel, if that leaves so many runs of a depth */
 #define WOVEN_RUNS 8
 

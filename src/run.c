@@ -154,7 +154,8 @@ void uc_run_multiply_laid(const uc_walk *w, size_t channel, size_t piece) {
 /* Whether no tap reaches the rows of a run, where stride is more than the kernel: then they differ
  * from channel to channel alone, whatever ops do, and are made once. */
 static bool is_blank(const uc_walk *w, const uc_run_rows *run) {
-    if (w->axis[0].stride <= w->axis[0].kernel && w->axis[1].stride <= w->axis[1].kernel)
+    if (w->pass->run_panels ||
+        (w->axis[0].stride <= w->axis[0].kernel && w->axis[1].stride <= w->axis[1].kernel))
         return false;
     const uc_pass *pass = w->pass;
     const uc_taps d = uc_axis_taps(&w->axis[0], run->depth),
