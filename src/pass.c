@@ -653,7 +653,7 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
 #define LONG_ROW_BYTES 5000           /* fill enough lines of their own */
-#define WOVEN_RUN_BYTES 10000         /* of a channel, if that leaves so many runs of a depth */
+#define WOVEN_RUN_BYTES 10000         /* of a channel, if that leaves so many runs */
 #define WOVEN_RUNS 8
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
@@ -679,9 +679,11 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
      * from being cut into panels, those would take all channels. */
     const uc_axis depth = uc_axis_of(&chain->stage[chain->conv_stage], 0);
     const size_t enough = uc_parts(WOVEN_RUN_BYTES, pass->rows * row),
-                 heights = pass->extent.size[1] / (pass->rows * WOVEN_RUNS);
+                 shared = pass->extent.size[0] * pass->extent.size[1] / (pass->rows * WOVEN_RUNS),
+                 all = (pass->extent.size[1] - 1) / pass->rows + 1;
+    const size_t some = shared < all ? shared : all;
     if (pass->conv_rows == 1 && depth.stride <= depth.kernel)
-        pass->rows *= enough < heights ? enough : heights ? heights : 1;
+        pass->rows *= enough < some ? enough : some ? some : 1;
 }
 
 /* How many rows runs have, and how far apart. */
