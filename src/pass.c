@@ -612,6 +612,25 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
 #define POURED_RUNS 64                 /* channels are cut, and runs, until there are so many */
 #define POURED_LARGE ((size_t)8 << 20) /* of an output whose rows need not fill lines */
 #define POURED_PRODUCTS 12 /* of several phases at once: sums of more are quicker one by one */
+#define POURED_MEAN 8      /* or on average, where rows don't fill lines; */
+#define POURED_BY_TWO 20   /* of two phases */
+
+/* Whether an output has so few products that pouring it is quicker than to make a tile. Rows that
+ * don't fill cache lines are put together from a tile once more, so they may have more. */
+static bool has_few_products(const uc_stage *conv, bool whole_lines) {
+    const size_t phases = conv->conv.stride[2];
+    size_t most = conv->in.channels;
+    double mean = (double)most;
+    for (size_t i = 0; i < UC_SPACE; i++) {
+        const uc_axis axis = uc_axis_of(conv, i);
+        if (!uc_size_mul(&most, uc_axis_phase_taps(&axis, 0)))
+            return false;
+        mean *= (double)axis.kernel / (double)axis.stride;
+    }
+    return most <= UC_FEW_PRODUCTS &&
+           (phases == 1 || most <= POURED_PRODUCTS ||
+            (!whole_lines && mean <= (phases == 2 ? POURED_BY_TWO : POURED_MEAN)));
+}
 
 /* Whether rows of few products go into the output as they are made, and how many a run has: where
  * the output is so large, or its rows fill cache lines, that they go past the caches. */
@@ -628,14 +647,8 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
     if (plan->streams == UC_STREAM_NOT || row > POURED_ROW ||
         (row % 64 && uc_shape_elems(&out) < POURED_LARGE / plan->element_bytes))
         return;
-    size_t products = conv->in.channels;
-    for (size_t i = 0; i < UC_SPACE; i++) {
-        const uc_axis axis = uc_axis_of(conv, i);
-        if (!uc_size_mul(&products, uc_axis_phase_taps(&axis, 0)))
-            return;
-    }
     const size_t lanes = (columns - 1) / width.stride + 1;
-    if (products > (width.stride == 1 ? UC_FEW_PRODUCTS : POURED_PRODUCTS) ||
+    if (!has_few_products(conv, row % 64 == 0) ||
         3 * lanes < 2 * uc_round_up(lanes, plan->kernels->vector_lanes))
         return;
     const size_t heights = pass->extent.size[1], most = (plan->panels.count + 1) / 2,

@@ -427,11 +427,12 @@ static const struct {
      FAMILY_UNIFORM},
     {"8 rows a run of all phases in turn, 1 of the convolution",
      "f32 1x1x37x71, conv_transpose 332 kernel 2x3 stride 2 bias, mul 2", FAMILY_UNIFORM},
-    {WOVEN, "f32 1x13x3x40x60, conv_transpose 30 kernel 1x2x3 stride 2x3x3 bias", FAMILY_NORMAL},
+    {WOVEN, "f32 1x33x3x40x60, conv_transpose 30 kernel 1x2x3 stride 2x3x3 bias", FAMILY_NORMAL},
     {POURED, "f32 1x1x3x40x60, conv_transpose 30 kernel 1x2x3 stride 2x3x3 bias",
      FAMILY_NORMAL}, /* rows and depths without taps */
     {POURED, "f64 1x1x120x131, conv_transpose 101 kernel 3 padding 1 bias", FAMILY_UNIFORM},
     {POURED, "f32 2x3x64x64, conv_transpose 33 kernel 4 stride 2 padding 1", FAMILY_INTEGER},
+    {POURED, "f32 1x3x52x63, conv_transpose 165 kernel 5 stride 2 padding 2 bias", FAMILY_NORMAL},
     {POURED, "f32 1x2x70x90, conv_transpose 36 kernel 5 stride 4 padding 1 bias",
      FAMILY_NORMAL},                                                              /* long rows */
     {POURED, "f32 1x12x400x700, conv_transpose 8 kernel 1 bias", FAMILY_INTEGER}, /* bands */
