@@ -131,6 +131,36 @@ INLINE void NAME(zip)(const NAME(row) * row, NAME(place) place) {
             NAME(put_one)(place, i, row->from[e * row->phase_step + lane] * row->times);
 }
 
+/* Rows of a few columns: where each of those comes from and goes to is found once for all channels,
+ * of some rows at a time. */
+#define NARROW_LANES 4 /* less than that, or than a vector where it has no quicker way */
+#define NARROW_ELEMS 256
+static void NAME(store_narrow)(const uc_rows *rows, const REAL *scales, REAL *elements,
+                               size_t channel_step, size_t row_step) {
+    size_t from[NARROW_ELEMS], to[NARROW_ELEMS];
+    const size_t most = NARROW_ELEMS / rows->columns;
+    for (size_t first = 0, some; first < rows->rows; first += some) {
+        some = most < rows->rows - first ? most : rows->rows - first;
+        size_t count = 0;
+        for (size_t r = first; r < first + some; r++)
+            for (size_t i = 0; i < rows->columns; i++, count++) {
+                from[count] =
+                    uc_row_at(rows, r) + i % rows->phases * rows->phase_step + i / rows->phases;
+                to[count] = r * row_step + i;
+            }
+        for (size_t c = 0; c < rows->channels; c++) {
+            const REAL *reals = (const REAL *)rows->reals + c * rows->lanes;
+            const REAL times = scales ? scales[c] : 1;
+            REAL *channel = elements + c * channel_step;
+            if (c + 2 < rows->channels + rows->behind) /* every channel is a page of its own */
+                for (size_t i = 0; i < count; i += rows->columns)
+                    __builtin_prefetch(channel + 2 * channel_step + to[i], 1);
+            for (size_t i = 0; i < count; i++)
+                channel[to[i]] = reals[from[i]] * times;
+        }
+    }
+}
+
 /* Rows in one form; it and `stream` are constants where this is expanded. */
 INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows *rows,
                            const REAL *scales, void *elements, void *rest, size_t channel_step,
@@ -144,6 +174,12 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                 NAME(zip_quad)
         (2, (const REAL *)rows->reals + c * rows->lanes + uc_row_at(rows, r), rows->phase_step,
          scales ? scales[c] : 1, (REAL *)elements + c * channel_step + r * row_step);
+        return;
+    }
+    const bool narrow =
+        lanes < NARROW_LANES || (rows->phases <= 2 && lanes < LANES && lanes % QUAD);
+    if (form == FORM_REAL && !stream && narrow && rows->columns <= NARROW_ELEMS) {
+        NAME(store_narrow)(rows, scales, elements, channel_step, row_step);
         return;
     }
     for (size_t c = 0; c < rows->channels; c++)
@@ -290,7 +326,7 @@ INLINE bool NAME(whole_lines)(size_t bytes, const uc_rows *rows, uintptr_t eleme
 
 /* How many rows are put together, if that is worth it, or 0: the lines at both ends are shared with
  * others. */
-#define JOINED_BYTES ((size_t)2000)
+#define JOINED_BYTES ((size_t)1200)
 INLINE size_t NAME(joins)(size_t bytes, const uc_rows *rows, size_t row_step) {
     const size_t together = row_step == rows->columns ? rows->rows : 1;
     return rows->phases <= 32 && together * rows->columns * bytes >= JOINED_BYTES ? together : 0;
