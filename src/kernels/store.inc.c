@@ -332,9 +332,20 @@ INLINE size_t NAME(joins)(size_t bytes, const uc_rows *rows, size_t row_step) {
     return rows->phases <= 32 && together * rows->columns * bytes >= JOINED_BYTES ? together : 0;
 }
 
+/* Rows that follow each other without a gap both here and in memory are one. */
+INLINE uc_rows NAME(merge_rows)(const uc_rows *rows, size_t row_step) {
+    uc_rows merged = *rows;
+    if (!rows->sets && rows->pitch * rows->phases == rows->columns && row_step == rows->columns) {
+        merged.columns *= rows->rows;
+        merged.rows = 1;
+    }
+    return merged;
+}
+
 #define STORED_AHEAD 2 /* channels */
-INLINE void NAME(store_in)(const uc_form form, const uc_rows *rows, const REAL *scales,
+INLINE void NAME(store_in)(const uc_form form, const uc_rows *some, const REAL *scales,
                            void *elements, size_t channel_step, size_t row_step, uc_stream stream) {
+    const uc_rows merged = NAME(merge_rows)(some, row_step), *rows = &merged;
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
                  together = NAME(joins)(bytes, rows, row_step);
     if (stream && NAME(whole_lines)(bytes, rows, (uintptr_t)elements, channel_step, row_step))
