@@ -34,15 +34,24 @@ size_t uc_direct_pitch(const uc_stage *conv, size_t lanes, size_t joined, size_t
                : joined;
 }
 
+/* How many taps so many outputs along a dimension have, by how many of those have an input. */
+static double taps_by_needed(const uc_axis *axis, size_t outputs) {
+    double needed = 0;
+    if (outputs > 32 * axis->kernel)
+        return 1; /* the ends don't matter */
+    for (size_t o = 0; o < outputs; o++) {
+        const uc_taps taps = uc_axis_taps(axis, o);
+        needed += (double)(taps.end - taps.first);
+    }
+    return needed > 0 ? (double)outputs * (double)axis->kernel / (double)axis->stride / needed : 1;
+}
+
 size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t heights, size_t lanes,
                       size_t pitch, double *cost) {
     const uc_axis axis = uc_axis_of(conv, 1);
     const size_t vector = kernels->vector_lanes, all_rows = (heights - 1) / axis.stride + 1,
                  most = all_rows < UC_MAX_ROWS ? all_rows : UC_MAX_ROWS;
-    /* Rows of zeros are multiplied too. */
-    const double all = (double)axis.kernel * (double)heights / (double)axis.stride;
-    const double zeros =
-        1 + (double)(axis.kernel - 1) * (double)axis.kernel / (2 * (double)axis.stride) / all;
+    const double zeros = taps_by_needed(&axis, heights); /* rows of those are multiplied too */
     const size_t row_bytes =
         pitch * conv->out.channels * conv->conv.stride[2] * kernels->real_bytes;
     double products = (double)conv->in.channels * (double)conv->out.channels;
@@ -66,18 +75,6 @@ size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t he
         }
     }
     return best;
-}
-
-/* How many taps the outputs along the width have, by how many of those have an input. */
-static double taps_by_needed(const uc_axis *axis, size_t columns) {
-    double needed = 0;
-    if (columns > 32 * axis->kernel)
-        return 1; /* the ends don't matter */
-    for (size_t o = 0; o < columns; o++) {
-        const uc_taps taps = uc_axis_taps(axis, o);
-        needed += (double)(taps.end - taps.first);
-    }
-    return needed > 0 ? (double)columns * (double)axis->kernel / (double)axis->stride / needed : 1;
 }
 
 double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,

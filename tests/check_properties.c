@@ -403,7 +403,7 @@ static const struct {
     {COPIES(4), "f32 1x3x9x3, gelu, conv_transpose 4 kernel 4 padding 3x1", FAMILY_NON_FINITE},
     {COPIES(5), "f32 1x2x8x10, conv_transpose 5 kernel 3x5 padding 0x5",
      FAMILY_NORMAL}, /* the first and the last inputs are not read, */
-    {COPIES(7), "f32 1x2x2x2, conv_transpose 5 kernel 7 padding 3",
+    {COPIES(7), "f32 1x2x5x2, conv_transpose 5 kernel 7 padding 3",
      FAMILY_NORMAL}, /* and the first tap reads none at all */
     {LAID,
      "f32 2x2x301x303, conv_transpose 3 kernel 3 stride 2 padding 1, clamp 0 1, softmax_space",
