@@ -612,7 +612,7 @@ static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
 #define POURED_RUNS 64                 /* channels are cut, and runs, until there are so many */
 #define POURED_LARGE ((size_t)8 << 20) /* of an output whose rows need not fill lines */
 #define POURED_PRODUCTS 12 /* of several phases at once: sums of more are quicker one by one */
-#define POURED_MEAN 8      /* or on average, where rows don't fill lines; */
+#define POURED_MEAN 4      /* or on average, where rows don't fill lines; */
 #define POURED_BY_TWO 20   /* of two phases */
 
 /* Whether an output has so few products that pouring it is quicker than to make a tile. Rows that
