@@ -189,6 +189,8 @@ size_t uc_block_shares(const uc_walk *w) {
 
 size_t uc_block_whole(const uc_walk *w, size_t blocks) {
     const size_t threads = w->plan->threads, shares = uc_block_shares(w);
+    if (shares == 1)
+        return blocks;
     /* How long it takes, in whole blocks, if the last ones are cut: none, all, or those that not
      * every thread has one of. */
     const size_t cut[] = {0, blocks % threads, blocks};

@@ -34,11 +34,13 @@ size_t uc_direct_pitch(const uc_stage *conv, size_t lanes, size_t joined, size_t
                : joined;
 }
 
+#define MOST_COUNTED ((size_t)1 << 16)
+
 /* How many taps so many outputs along a dimension have, by how many of those have an input. */
 static double taps_by_needed(const uc_axis *axis, size_t outputs) {
     double needed = 0;
-    if (outputs > 32 * axis->kernel)
-        return 1; /* the ends don't matter */
+    if (outputs > 32 * axis->kernel || outputs > MOST_COUNTED)
+        return 1; /* the ends don't matter, or it would take too long to know */
     for (size_t o = 0; o < outputs; o++) {
         const uc_taps taps = uc_axis_taps(axis, o);
         needed += (double)(taps.end - taps.first);

@@ -207,7 +207,8 @@ static void plan_columns(const uc_plan *plan, uc_pass *pass) {
 }
 
 /* Whether runs are made some panels of channels at a time, which ops must take one by one. Rows
- * without taps are made once for all channels, unless those are too many for a cache. */
+ * without taps are made once for all channels, unless those are too many for a cache. Before it is
+ * known that all phases along the height are in one run, those count as rows of their own. */
 static bool by_panels(const uc_plan *plan, const uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
@@ -666,8 +667,9 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
 #define WOVEN_PHASES 4
 #define WOVEN_BYTES ((size_t)2 << 20) /* a row of each, in all channels */
 #define LONG_ROW_BYTES 5000           /* fill enough lines of their own */
-#define WOVEN_RUN_BYTES 10000         /* of a channel, if that leaves so many runs */
-#define WOVEN_RUNS 8
+#define WOVEN_RUN_BYTES 10000         /* of a channel, if that leaves so many runs: */
+#define WOVEN_RUNS 8                  /* of a depth, */
+#define WOVEN_RUNS_OF_ALL 32          /* or of all of them */
 
 /* Where rows of a large output don't fill cache lines, neighbours share some: a run has rows of all
  * phases along the height then, and their lines go past the caches together. */
@@ -692,11 +694,13 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
      * from being cut into panels, those would take all channels. */
     const uc_axis depth = uc_axis_of(&chain->stage[chain->conv_stage], 0);
     const size_t enough = uc_parts(WOVEN_RUN_BYTES, pass->rows * row),
-                 shared = pass->extent.size[0] * pass->extent.size[1] / (pass->rows * WOVEN_RUNS),
-                 all = (pass->extent.size[1] - 1) / pass->rows + 1;
-    const size_t some = shared < all ? shared : all;
-    if (pass->conv_rows == 1 && depth.stride <= depth.kernel)
-        pass->rows *= enough < some ? enough : some ? some : 1;
+                 heights = (pass->extent.size[1] - 1) / pass->rows + 1,
+                 of_depth = heights / WOVEN_RUNS,
+                 of_all = pass->extent.size[0] * heights / WOVEN_RUNS_OF_ALL,
+                 shared = of_depth > of_all ? of_depth : of_all,
+                 most = shared < heights ? shared : heights, some = enough < most ? enough : most;
+    if (some && pass->conv_rows == 1 && depth.stride <= depth.kernel)
+        pass->rows *= (heights - 1) / ((heights - 1) / some + 1) + 1; /* parts of about a size */
 }
 
 /* How many rows runs have, and how far apart. */

@@ -126,7 +126,9 @@ static void check_laid(const uc_kernels *kernels, struct rng *rng, uc_op op, enu
                  count = 1 + rng_below(rng, UC_SETS), real_bytes = kernels->real_bytes;
     const bool in_parts = table_real(kernels) == UC_F32 && rng_below(rng, 2);
     const size_t bytes = in_parts ? sizeof(uint16_t) : real_bytes;
-    const uc_rows shape = rows_shape(kernels, rng, phase_count, columns);
+    uc_rows shape = rows_shape(kernels, rng, phase_count, columns);
+    if (columns % phase_count == 0 && rng_below(rng, 2))
+        shape.pitch = columns / phase_count; /* no gap between rows */
     const size_t channels = shape.channels, step = shape.channels * shape.lanes,
                  row_step = columns + rng_below(rng, 2) * kernels->vector_lanes,
                  channel_step = table_round_up(kernels, count * shape.rows * row_step);

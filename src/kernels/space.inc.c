@@ -326,7 +326,9 @@ static void NAME(lay_apart)(const uc_sets *sets, const double *bounds, bool stre
         uc_rows rows = sets->rows;
         rows.reals = (REAL *)rows.reals + i * sets->step;
         rows.rows = sets->there[i];
-        for (size_t c = 0; rows.rows && c < sets->rows.channels; c++) {
+        if (!rows.rows)
+            continue;
+        for (size_t c = 0; c < sets->rows.channels; c++) {
             uc_summary of_set;
             uc_rows channel = rows;
             channel.reals = (REAL *)rows.reals + c * rows.lanes;

@@ -176,8 +176,8 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
          scales ? scales[c] : 1, (REAL *)elements + c * channel_step + r * row_step);
         return;
     }
-    const bool narrow =
-        lanes < NARROW_LANES || (rows->phases <= 2 && lanes < LANES && lanes % QUAD);
+    const bool narrow = (rows->phases <= 4 && lanes < NARROW_LANES) ||
+                        (rows->phases <= 2 && lanes < LANES && lanes % QUAD);
     if (form == FORM_REAL && !stream && narrow && rows->columns <= NARROW_ELEMS) {
         NAME(store_narrow)(rows, scales, elements, channel_step, row_step);
         return;
@@ -335,7 +335,8 @@ INLINE size_t NAME(joins)(size_t bytes, const uc_rows *rows, size_t row_step) {
 /* Rows that follow each other without a gap both here and in memory are one. */
 INLINE uc_rows NAME(merge_rows)(const uc_rows *rows, size_t row_step) {
     uc_rows merged = *rows;
-    if (!rows->sets && rows->pitch * rows->phases == rows->columns && row_step == rows->columns) {
+    if (rows->rows > 1 && !rows->sets && rows->pitch * rows->phases == rows->columns &&
+        row_step == rows->columns) {
         merged.columns *= rows->rows;
         merged.rows = 1;
     }
@@ -360,7 +361,7 @@ INLINE void NAME(store_in)(const uc_form form, const uc_rows *some, const REAL *
                 if (c + STORED_AHEAD < rows->channels + rows->behind) {
                     char *next = to + STORED_AHEAD * channel_step * bytes;
                     __builtin_prefetch(next, 1);
-                    __builtin_prefetch(next + together * row_step * bytes, 1);
+                    __builtin_prefetch(next + together * rows->columns * bytes, 1);
                 }
                 NAME(store_joined)
                 (form, rows, c, r, r + together, scales ? scales[c] : 1, to);
