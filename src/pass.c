@@ -162,6 +162,9 @@ static size_t largest_part(size_t all, size_t size) {
  * should not matter. */
 #define LEAST_SEGMENT 128
 
+/* What the inputs of one row may take for a run to have all of its columns. */
+#define WHOLE_ROW_BYTES ((size_t)1 << 20)
+
 /* A pass should have this many runs, so that many threads have work, if those are not short. */
 #define RUNS 64
 #define LONG_SEGMENT 256
@@ -225,6 +228,18 @@ static bool by_panels(const uc_plan *plan, const uc_pass *pass) {
            conv->out.channels > SEGMENT_BYTES / plan->kernels->real_bytes / conv->out.size[2];
 }
 
+/* Whether the inputs of one row of outputs are few. */
+static bool reads_little(const uc_plan *plan, const uc_stage *conv) {
+    size_t bytes = plan->kernels->real_bytes;
+    for (size_t i = 0; i < 2; i++) {
+        const uc_axis axis = uc_axis_of(conv, i);
+        if (!uc_size_mul(&bytes, uc_axis_phase_taps(&axis, 0)))
+            return false;
+    }
+    return uc_size_mul(&bytes, conv->in.channels) && uc_size_mul(&bytes, conv->in.size[2]) &&
+           bytes <= WHOLE_ROW_BYTES;
+}
+
 /* How wide runs are. Those of blocks have all columns. */
 static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
@@ -235,7 +250,8 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     const size_t window = uc_plan_window(chain, pass->stages, 2),
                  some = LEAST_PANELS * plan->kernels->panel, all = conv->out.channels,
-                 channels = some < all && by_panels(plan, pass) ? some : all,
+                 channels =
+                     some < all && reads_little(plan, conv) && by_panels(plan, pass) ? some : all,
                  most = columns * window, /* a longer stride is as good as this */
         stride = conv->conv.stride[2] < most ? conv->conv.stride[2] : most,
                  few = 2 * plan->kernels->vector_lanes * stride / window,
