@@ -313,7 +313,8 @@ uc_status uc_algorithm_choose(uc_plan *plan, const uc_options *options,
         plan->why_direct = find_outputs(s, plan->outputs, &cost);
         if (!plan->why_direct) {
             const double direct =
-                uc_direct_cost(plan->kernels, s->conv, uc_chain_item_flops(&plan->chain), s->space);
+                uc_direct_cost(plan->kernels, s->conv, uc_chain_item_flops(&plan->chain), s->space,
+                               uc_cast_serves(&plan->chain));
             plan->direct_by_winograd = direct / cost;
             const double kept = everything_stage(&plan->chain) ? KEPT_COST : 1;
             if (automatic && cost * kept > direct)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cast.h"
 #include "spread.h"
 
 /* What rows of a convolution may take when several run on into each other: with the weights of a
@@ -79,10 +80,9 @@ size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t he
     return best;
 }
 
-double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
-                      const size_t space[UC_SPACE]) {
-    if (uc_spread_pays(kernels, conv))
-        return uc_spread_cost(kernels, conv, flops, space);
+/* With positions in lanes, by phases. */
+static double phases_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
+                          const size_t space[UC_SPACE]) {
     const uc_axis axis = uc_axis_of(conv, 2);
     const size_t vector = kernels->vector_lanes, lanes = (space[2] - 1) / axis.stride + 1,
                  zeros = (axis.kernel - 1) / axis.stride,
@@ -98,4 +98,17 @@ double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double fl
     const double products = flops / 2 / (double)lanes * row * taps_by_needed(&axis, space[2]);
     return COST_PRODUCT * products * few +
            runs * (COST_BLOCK * (double)panels * (double)((vectors + 1) / 2) + COST_RUN);
+}
+
+bool uc_direct_casts(const uc_kernels *kernels, const uc_stage *conv, double flops) {
+    return uc_cast_cost(kernels, conv, conv->out.size) <
+           phases_cost(kernels, conv, flops, conv->out.size);
+}
+
+double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
+                      const size_t space[UC_SPACE], bool casts) {
+    if (uc_spread_pays(kernels, conv))
+        return uc_spread_cost(kernels, conv, flops, space);
+    const double phases = phases_cost(kernels, conv, flops, space);
+    return casts ? fmin(phases, uc_cast_cost(kernels, conv, space)) : phases;
 }

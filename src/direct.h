@@ -22,8 +22,12 @@ size_t uc_direct_rows(const uc_kernels *kernels, const uc_stage *conv, size_t he
                       size_t pitch, double *cost);
 
 /* About how long the convolution takes for one batch item of `flops` whose outputs of `space` are
- * needed, in half cycles of a core with two multiply-adds a cycle. */
+ * needed, in half cycles of a core with two multiply-adds a cycle. casts: channels may lie in
+ * lanes, see cast.h. */
 double uc_direct_cost(const uc_kernels *kernels, const uc_stage *conv, double flops,
-                      const size_t space[UC_SPACE]);
+                      const size_t space[UC_SPACE], bool casts);
+
+/* Whether channels had better lie in lanes. */
+bool uc_direct_casts(const uc_kernels *kernels, const uc_stage *conv, double flops);
 
 #endif

@@ -125,7 +125,7 @@ void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows, size_t part) {
     const uc_extent *out = &plan->chain.out;
     uc_pour_line *lines =
         (uc_pour_line *)(void *)(w->buffer + w->pass->lines_at * plan->kernels->real_bytes);
-    const size_t first = part * plan->panels.count / w->pass->pour_parts;
+    const size_t first = part * plan->panels.count / w->pass->parts;
     const uc_pour pour = {.lines = lines,
                           .rows = rows->count,
                           .phases = uc_pass_pour_phases(w->pass, &w->axis[2]),
@@ -133,7 +133,7 @@ void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows, size_t part) {
                           .bias = plan->bias,
                           .cut = plan->panels,
                           .first_panel = first,
-                          .panels = (part + 1) * plan->panels.count / w->pass->pour_parts - first,
+                          .panels = (part + 1) * plan->panels.count / w->pass->parts - first,
                           .elements =
                               (char *)w->output + uc_walk_row_offset(w, out, plan->out_step, 0,
                                                                      rows->depth, rows->height),
@@ -182,6 +182,8 @@ void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, u
     *rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
     if (w->plan->spreads)
         uc_spread_fill(w, depth, height, rows);
+    else if (w->plan->casts)
+        uc_cast_fill(w, depth, height, rows);
     else if (!rows->sets)
         fill_phase(w, depth, height, rows);
     for (size_t i = 0; i < rows->sets; i++) {

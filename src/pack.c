@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cast.h"
 #include "dtype.h"
 #include "memory.h"
 #include "spread.h"
@@ -202,6 +203,8 @@ uc_status uc_pack_run(const uc_pack *pack) {
             load_channel(pack, ci, taps, to);
             if (pack->spread)
                 uc_spread_place(pack->spread, kernels, pack->conv, ci, to, pack->weights);
+            else if (pack->casts)
+                uc_cast_place(kernels, pack->conv, ci, to, pack->weights);
             else if (!pack->transforms)
                 place_channel(&walk);
         }

@@ -17,6 +17,7 @@ typedef struct uc_pack {
     bool centred;
     void *weights, *bias;
     const struct uc_spread *spread;       /* NULL, or in the order of spread.h instead */
+    bool casts;                           /* or in that of cast.h */
     const struct uc_winograd *transforms; /* NULL, or two instead of the order above */
     void *transformed[2];
     size_t threads;

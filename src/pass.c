@@ -37,7 +37,7 @@ static bool made_by_conv(const uc_chain *chain, size_t stages) {
 
 size_t uc_plan_step(const uc_plan *plan, size_t stages) {
     const uc_chain *chain = &plan->chain;
-    const bool phases = made_by_conv(chain, stages) && !plan->spreads;
+    const bool phases = made_by_conv(chain, stages) && !plan->spreads && !plan->casts;
     return phases ? chain->stage[chain->conv_stage].conv.stride[1] : 1;
 }
 
@@ -57,7 +57,7 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
                     .rows = count,
                     .columns = pass->columns[stages],
                     .phases = 1};
-    const size_t some = pass->run_panels * plan->kernels->panel;
+    const size_t some = pass->run_panels * plan->panel;
     if (some && made > chain->conv_stage && some < rows.channels)
         rows.channels = some;
     if (plan->winograd && made > chain->conv_stage) {
@@ -70,7 +70,7 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
         rows.lanes = rows.width = rows.phases * rows.phase_step;
         return rows;
     }
-    if (conv) {
+    if (conv && !plan->casts) {
         const size_t stride = chain->stage[chain->conv_stage].conv.stride[2];
         rows.phases = stride < rows.columns ? stride : rows.columns;
     }
@@ -78,7 +78,7 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
     rows.pitch = lanes;
     if (conv && pass->conv_rows > 1)
         rows.pitch = pass->pitch;
-    else if (conv && count > 1)
+    else if (conv && count > 1 && !plan->casts)
         rows.pitch = uc_round_up(lanes, plan->kernels->vector_lanes);
     else if (pass->conv_rows > 1 && made > 1 && made_by_conv(chain, made - 1) &&
              chain->stage[made - 1].window[2] == chain->stage[chain->conv_stage].conv.stride[2])
@@ -135,7 +135,8 @@ uc_reach uc_plan_reach(const uc_plan *plan, const uc_pass *pass, size_t dimensio
 static size_t choose_conv_rows(const uc_plan *plan, const uc_pass *pass, size_t lanes) {
     const size_t heights = pass->extent.size[1] * uc_plan_window(&plan->chain, pass->stages, 1);
     double cost;
-    return plan->exact || plan->spreads || pass->pour_parts || pass->segment < pass->extent.size[2]
+    return plan->exact || plan->spreads || plan->casts || pass->pours ||
+                   pass->segment < pass->extent.size[2]
                ? 1
                : uc_direct_rows(plan->kernels, &plan->chain.stage[plan->chain.conv_stage], heights,
                                 lanes, pass->pitch, &cost);
@@ -216,12 +217,14 @@ static bool by_panels(const uc_plan *plan, const uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     if (pass->stages < chain->stage_count || plan->winograd || plan->spreads || plan->amx.kernels ||
-        pass->pour_parts)
+        pass->pours)
         return false;
     for (size_t s = chain->conv_stage + 1; s < pass->stages; s++)
         if (uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
             return false;
     bool blank = false;
+    if (plan->casts)
+        return true;
     for (size_t i = 0; i < (pass->woven ? 1 : 2); i++)
         blank = blank || conv->conv.stride[i] > conv->conv.kernel[i];
     return !blank ||
@@ -245,11 +248,11 @@ static void plan_segments(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     const size_t columns = pass->extent.size[2];
     pass->band[2] = pass->segment = columns;
-    if (plan->winograd || pass->pour_parts || pass->stages <= chain->conv_stage)
+    if (plan->winograd || pass->pours || pass->stages <= chain->conv_stage)
         return;
     const uc_stage *conv = &chain->stage[chain->conv_stage];
-    const size_t window = uc_plan_window(chain, pass->stages, 2),
-                 some = LEAST_PANELS * plan->kernels->panel, all = conv->out.channels,
+    const size_t window = uc_plan_window(chain, pass->stages, 2), some = LEAST_PANELS * plan->panel,
+                 all = conv->out.channels,
                  channels =
                      some < all && reads_little(plan, conv) && by_panels(plan, pass) ? some : all,
                  most = columns * window, /* a longer stride is as good as this */
@@ -314,6 +317,8 @@ static void plan_slab(const uc_plan *plan, uc_pass *pass) {
     if (pass->conv_rows > 1) {
         pass->copies = pass->pitch < joined ? copies : 1;
         pass->first = pass->pitch < joined ? first : -(ptrdiff_t)lead;
+    } else if (plan->casts) {
+        pass->pitch = inputs; /* no zero is read */
     } else {
         pass->lead = uc_round_up(lead, vector); /* the first column is aligned */
         pass->pitch = uc_round_up(inputs + (pass->lead > tail ? pass->lead : tail), vector);
@@ -454,7 +459,7 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
             size_t sets = s || loads_rows(plan, pass);
             if (plan->winograd && s == chain->conv_stage + 1)
                 sets = plan->outputs[0] * plan->outputs[1]; /* all of a phase at once */
-            if (pass->pour_parts && s == chain->conv_stage + 1)
+            if (pass->pours && s == chain->conv_stage + 1)
                 sets = 0;
             pass->shape[s] = uc_plan_rows(plan, pass, s, pass->rows_made[s]);
             fits = fits && take_rows(pass, &pass->shape[s], sets, &pass->rows_at[s]);
@@ -479,7 +484,15 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
         fits = fits && uc_spread_elems(&plan->spread, plan->kernels, &elems) &&
                uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
     }
-    if (pass->pour_parts) {
+    if (plan->casts && pass->stages > chain->conv_stage) {
+        const uc_rows *rows = &pass->shape[chain->conv_stage + 1];
+        size_t elems;
+        pass->cast_at = pass->buffer_elems;
+        fits = fits &&
+               uc_cast_elems(plan->kernels, pass->run_panels, rows->rows * rows->columns, &elems) &&
+               uc_size_add(&pass->buffer_elems, elems) && uc_size_align(&pass->buffer_elems);
+    }
+    if (pass->pours) {
         const uc_axis width = uc_axis_of(&chain->stage[chain->conv_stage], 2);
         const size_t lines = pass->rows * uc_pass_pour_phases(pass, &width);
         pass->lines_at = pass->buffer_elems;
@@ -532,7 +545,7 @@ static const char *why_not_keep(const uc_plan *plan, const uc_pass *pass) {
         if (s != pass->stages && uc_ops[chain->stage[s].op].needs != UC_NEEDS_ELEMENT)
             return "another stage needs more than an element";
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
-    size_t panel_elems = plan->kernels->panel;
+    size_t panel_elems = plan->panel;
     if (!uc_size_mul(&panel_elems, rows.lanes) || !uc_size_mul(&panel_elems, pass->runs) ||
         panel_elems > UC_KEPT_BYTES / plan->kernels->real_bytes)
         return "one panel of channels in all of space is too large";
@@ -573,7 +586,7 @@ bool uc_plan_can_lay(const uc_plan *plan, size_t stage) {
 
 static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
-    const size_t panel = plan->kernels->panel, bytes = plan->kernels->real_bytes;
+    const size_t panel = plan->panel, bytes = plan->kernels->real_bytes;
     const size_t panels = plan->panels.count;
     pass->block_panels = panels;
     if (pass->stages == chain->stage_count)
@@ -612,15 +625,22 @@ static void plan_keeping(const uc_plan *plan, uc_pass *pass) {
  * share L1. */
 #define STORED_BYTES ((size_t)24 << 10)
 
+/* Runs with channels in lanes are cut into parts until there are so many. */
+#define CAST_RUNS 32
+
 /* Cuts runs into panels. */
 static void plan_run_panels(const uc_plan *plan, uc_pass *pass) {
     if (!by_panels(plan, pass))
         return;
     const uc_rows rows = uc_plan_rows(plan, pass, pass->stages, pass->rows);
-    const size_t fit = STORED_BYTES / plan->kernels->real_bytes / rows.lanes / plan->kernels->panel;
+    const size_t fit = STORED_BYTES / plan->kernels->real_bytes / rows.lanes / plan->panel;
     const size_t some = fit > LEAST_PANELS ? fit : LEAST_PANELS;
-    if (some < plan->panels.count)
+    if (some < plan->panels.count || plan->casts)
         pass->run_panels = some;
+    if (plan->casts && pass->runs < CAST_RUNS) {
+        const size_t parts = (CAST_RUNS - 1) / pass->runs + 1;
+        pass->parts = parts < plan->panels.count ? parts : plan->panels.count;
+    }
 }
 
 #define POURED_BYTES ((size_t)8 << 10) /* a run has so much of a channel, */
@@ -657,7 +677,7 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
     const size_t columns = pass->extent.size[2], row = columns * plan->element_bytes;
     const uc_axis width = uc_axis_of(conv, 2);
     if (chain->stage_count > chain->conv_stage + 1 || pass->stages < chain->stage_count ||
-        plan->winograd || plan->spreads || plan->amx.kernels || plan->exact ||
+        plan->winograd || plan->spreads || plan->casts || plan->amx.kernels || plan->exact ||
         !uc_plan_can_borrow(plan) || uc_pass_pour_phases(pass, &width) > UC_POUR_PHASES)
         return;
     const uc_shape out = uc_chain_output(chain);
@@ -677,7 +697,8 @@ static void plan_pouring(const uc_plan *plan, uc_pass *pass) {
     pass->rows = rows < UC_MAX_ROWS ? rows : UC_MAX_ROWS;
     const size_t runs = pass->extent.size[0] * ((heights - 1) / pass->rows + 1),
                  parts = (POURED_RUNS - 1) / runs + 1;
-    pass->pour_parts = parts < most ? parts : most;
+    pass->parts = parts < most ? parts : most;
+    pass->pours = true;
 }
 
 #define WOVEN_PHASES 4
@@ -695,7 +716,7 @@ static void plan_weaving(const uc_plan *plan, uc_pass *pass) {
     const bool bare = pass->stages == chain->conv_stage + 1;
     const size_t row = pass->extent.size[2] * plan->element_bytes;
     if (plan->streams != UC_STREAM_JOINED || pass->stages < chain->stage_count || plan->winograd ||
-        plan->spreads || plan->amx.kernels || uc_plan_is_turned(plan) ||
+        plan->spreads || plan->casts || plan->amx.kernels || uc_plan_is_turned(plan) ||
         pass->segment < pass->extent.size[2] || row % 64 == 0 || row >= LONG_ROW_BYTES ||
         axis.stride == 1 || axis.stride > WOVEN_PHASES || (axis.stride > axis.kernel && !bare) ||
         pass->extent.channels > WOVEN_BYTES / (row * axis.stride))
@@ -729,6 +750,8 @@ static void plan_run_rows(const uc_plan *plan, uc_pass *pass) {
         pass->rows = uc_spread_rows(&plan->spread, plan->kernels, conv,
                                     (double)pass->extent.size[0] * (double)pass->extent.size[1] *
                                         (double)uc_parts(pass->extent.size[2], pass->segment));
+    if (plan->casts)
+        pass->rows = uc_cast_rows(pass->extent.size[1], pass->segment);
     if (!made_by_conv(chain, pass->stages)) /* enough pooled rows for one run of the convolution */
         pass->rows =
             (pass->conv_rows * conv->conv.stride[1] - 1) / uc_plan_window(chain, pass->stages, 1) +
@@ -744,7 +767,8 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
                       .extent = stages ? chain->stage[stages - 1].out : chain->in,
                       .step = 1,
                       .rows = 1,
-                      .conv_rows = 1};
+                      .conv_rows = 1,
+                      .parts = 1};
     if (stages > chain->conv_stage)
         plan_pouring(plan, pass);
     plan_segments(plan, pass);
@@ -757,7 +781,7 @@ uc_status uc_plan_pass(const uc_plan *plan, size_t stages, uc_pass *pass) {
         plan_blocks(plan, pass);
     else if (stages > chain->conv_stage) {
         plan_slab(plan, pass);
-        if (!pass->pour_parts)
+        if (!pass->pours)
             plan_run_rows(plan, pass);
     }
     const uc_status status = plan_bands(plan, pass);

@@ -219,6 +219,8 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
     size_t weights[2] = {uc_shape_elems(&chain->operand[conv->first_operand].shape)};
     size_t at[2] = {0}, bias = 0, spread_bias = 0, offset[UC_MAX_STAGES] = {0}, total = 0;
     bool fits = true;
+    if (plan->casts)
+        fits = uc_cast_weights(kernels, conv, &weights[0]);
     for (size_t i = 0; i < (plan->winograd ? 2 : 1); i++)
         fits = fits &&
                (!plan->winograd || uc_winograd_weights(&plan->transforms[i], &weights[i])) &&
@@ -274,6 +276,7 @@ static uc_status plan_operands(uc_plan *plan, const void *const operands[]) {
                           .weights = plan->weights,
                           .bias = plan->bias,
                           .spread = plan->spreads ? &plan->spread : NULL,
+                          .casts = plan->casts,
                           .transforms = plan->winograd ? plan->transforms : NULL,
                           .transformed = {memory + at[0], memory + at[1]},
                           .threads = plan->threads};
@@ -300,7 +303,8 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
     uc_status status = uc_cpu_kernels(options->isa, chain->dtype, &plan->kernels);
     if (status != UC_OK)
         return status;
-    plan->panels = uc_panels_of(chain->stage[chain->conv_stage].out.channels, plan->kernels->panel);
+    plan->panel = plan->kernels->panel;
+    plan->panels = uc_panels_of(chain->stage[chain->conv_stage].out.channels, plan->panel);
     plan_turn(plan);
     const size_t kernel = chain->stage[chain->conv_stage].first_operand;
     const double largest =
@@ -319,6 +323,15 @@ static uc_status plan_algorithm(uc_plan *plan, const void *const operands[],
         plan->spread =
             uc_spread_of(plan->kernels, conv, runs,
                          runs && plan->borrows && uc_spread_gathers(plan->kernels, conv));
+    plan->casts = !plan->winograd && !plan->amx.kernels && !plan->spreads &&
+                  uc_cast_serves(chain) &&
+                  uc_direct_casts(plan->kernels, conv, uc_chain_item_flops(chain));
+    if (plan->casts) {
+        plan->borrows =
+            !chain->conv_stage && uc_plan_can_borrow(plan) && !uc_cast_packs(plan->kernels, conv);
+        plan->panels = uc_cast_panels(plan->kernels, conv->out.channels);
+        plan->panel = uc_panel_size(plan->panels, 0);
+    }
     if (!plan->amx.kernels || !plan->amx.native) /* centred weights would not be bf16 any more */
         plan_centred(plan);
     return status;

@@ -4,6 +4,7 @@
 #define UC_PLAN_H
 
 #include "amx.h"
+#include "cast.h"
 #include "direct.h"
 #include "kernels/kernels.h"
 #include "phase.h"
@@ -26,8 +27,8 @@ typedef struct uc_pass {
     size_t step, rows;    /* rows of a run: how far apart, how many at most */
     size_t runs;          /* of one batch item */
     size_t conv_rows;     /* rows of one run of the convolution, at most */
-    size_t pour_parts;    /* 0, or rows go into the output as they are made, see uc_pour: each run
-                           * in so many parts of the channels */
+    bool pours;           /* rows go into the output as they are made, see uc_pour */
+    size_t parts;         /* of the channels, that a run is made in by any thread */
     size_t woven;         /* 0, or a run has rows of so many phases along the height, in turn */
 
     /* For what stages [0, s) make: columns of a row at most, rows of a call at most, and where it
@@ -41,6 +42,7 @@ typedef struct uc_pass {
     uc_rows merged[UC_MAX_STAGES + 1]; /* and of what a pool merges for them */
     size_t rows_at[UC_MAX_STAGES + 1], merged_at[UC_MAX_STAGES + 1];
     size_t spread_at; /* of the products that are spread */
+    size_t cast_at;   /* of outputs with their channels in lanes */
     size_t lines_at;  /* of the lines that are poured */
     size_t turned_at; /* of a row of elements that are not neighbours in a tensor */
     size_t buffer_elems;
@@ -90,7 +92,8 @@ struct uc_plan {
     size_t in_step[UC_SPACE], out_step[UC_SPACE]; /* elements from one depth, ... to the next */
     size_t element_bytes;
     const uc_kernels *kernels;
-    uc_panels panels; /* of the convolution's output channels */
+    uc_panels panels; /* of the convolution's output channels, */
+    size_t panel;     /* of so many at most */
     size_t threads;
 
     bool winograd;             /* the convolution is computed by blocks */
@@ -113,8 +116,9 @@ struct uc_plan {
     bool exact;           /* the weights are not all finite */
     bool spreads;         /* taps take the place of channels, see spread.h */
     uc_spread spread;
+    bool casts;               /* channels lie in lanes, see cast.h */
     void *spread_bias;        /* of its products: none */
-    bool borrows;             /* and the input is read where it is: there is no slab */
+    bool borrows;             /* either: the input is read where it is, there is no slab */
     bool idle[UC_MAX_STAGES]; /* stages with nothing to do */
     uc_stream streams;        /* by the size of the output */
 

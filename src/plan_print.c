@@ -10,6 +10,9 @@ static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
     if (plan->winograd)
         return (double)chain->batch_size * uc_winograd_flops(&plan->transforms[0], &pass->blocks);
     const uc_stage *conv = &chain->stage[chain->conv_stage];
+    if (plan->casts)
+        return uc_chain_flops(chain) * (double)uc_cast_lanes(plan->kernels, conv->out.channels) /
+               (double)conv->out.channels;
     const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1, pass->conv_rows);
     const double lanes = (double)rows.phase_step * (double)rows.phases / (double)pass->conv_rows;
     const double in_channels =
@@ -40,19 +43,23 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
     if (pass->stages > chain->conv_stage) {
         const uc_rows rows = uc_plan_rows(plan, pass, chain->conv_stage + 1,
                                           pass->woven ? pass->rows : pass->conv_rows);
-        const size_t channels =
-            pass->keeps ? pass->block_panels * plan->kernels->panel : rows.channels;
+        const size_t channels = pass->keeps ? pass->block_panels * plan->panel : rows.channels;
         if (plan->winograd)
             fprintf(
                 file,
                 "tile:      %zu rows of %zu tiles: %zu x %zu outputs x %zu lanes x %zu channels\n",
                 pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
                 channels);
-        else if (pass->pour_parts)
+        else if (pass->pours)
             fprintf(
                 file,
                 "tile:      %zu rows a run in %zu parts, poured into the output as they are made\n",
-                pass->rows, pass->pour_parts);
+                pass->rows, pass->parts);
+        else if (plan->casts)
+            fprintf(
+                file,
+                "tile:      %zu rows a run in %zu parts: %zu outputs x %zu channels at a time\n",
+                pass->rows, pass->parts, pass->rows * rows.columns, rows.channels);
         else
             fprintf(
                 file,
@@ -102,17 +109,18 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
         fprintf(file, "algorithm: amx, %s, by phases%s\nrejected:  direct: %s\n",
                 uc_amx_name(&plan->amx), centred, plan->why_direct);
     else
-        fprintf(file, "algorithm: direct, by phases%s%s\n",
-                plan->exact            ? ", tap by tap"
-                : plan->spread.gathers ? ", taps in the place of channels, inputs gathered"
-                : plan->spreads        ? ", taps in the place of channels"
-                                       : "",
+        fprintf(file, "algorithm: direct, %s%s\n",
+                plan->casts            ? "by taps, channels in lanes"
+                : plan->exact          ? "by phases, tap by tap"
+                : plan->spread.gathers ? "by phases, taps in the place of channels, inputs gathered"
+                : plan->spreads        ? "by phases, taps in the place of channels"
+                                       : "by phases",
                 centred);
     if (!plan->winograd)
         fprintf(file, "rejected:  winograd: %s\n", plan->why_direct);
     if (plan->amx.why_not)
         fprintf(file, "rejected:  amx: %s\n", plan->amx.why_not);
-    if (plan->exact)
+    if (plan->exact && !plan->casts)
         fprintf(file, "rejected:  vectors over zeros: some weights are not finite\n");
     fprintf(file, "phases:   ");
     for (size_t i = UC_SPACE - chain->space; i < UC_SPACE; i++) {
@@ -120,7 +128,7 @@ void uc_plan_print(const uc_plan *plan, FILE *file) {
         fprintf(file, "%s %zu", i > UC_SPACE - chain->space ? " x" : "", uc_axis_phases(&axis));
     }
     fprintf(file, " with taps\nkernel:    %s, panels of at most %zu channels\n",
-            plan->kernels->name, plan->kernels->panel);
+            plan->kernels->name, plan->panel);
     uc_cpu_print_rejected(plan->kernels, file);
     if (uc_plan_is_turned(plan))
         fprintf(file, "turned:    %s and width are swapped, so that lanes are full\n",

@@ -193,14 +193,15 @@ static void make_channels(uc_walk *w, const uc_run_rows *run, size_t number, siz
 }
 
 void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
-    const size_t parts = w->pass->pour_parts, some = w->pass->run_panels;
-    const uc_run_rows run = enter_run(w, parts ? number / parts : number);
-    if (parts) {
-        uc_fill_pour(w, &run, number % parts);
+    const size_t parts = w->pass->parts, part = number % parts, some = w->pass->run_panels,
+                 panels = w->plan->panels.count, end = (part + 1) * panels / parts;
+    const uc_run_rows run = enter_run(w, number / parts);
+    if (w->pass->pours) {
+        uc_fill_pour(w, &run, part);
         return;
     }
-    for (size_t p = 0; some && p < w->plan->panels.count; p += some) {
-        uc_walk_enter_panels(w, p, some);
+    for (size_t p = part * panels / parts; some && p < end; p += some) {
+        uc_walk_enter_panels(w, p, some < end - p ? some : end - p);
         make_channels(w, &run, number, runs_before);
     }
     if (!some)

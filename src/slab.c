@@ -130,6 +130,7 @@ static void pack_narrow(const uc_walk *w, size_t depth, size_t height, size_t co
 }
 
 /* A piece of a row where they don't: zeros before the first, the columns, zeros behind the last. */
+#define SHORT_BYTES 64
 static void pack_piece(const uc_walk *w, size_t depth, size_t height, char *to) {
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
@@ -138,8 +139,12 @@ static void pack_piece(const uc_walk *w, size_t depth, size_t height, char *to) 
                  behind = before + columns == w->inputs.count
                               ? pass->pitch - pass->lead - before - columns
                               : 0;
-    /* With no op before the convolution, rows are loaded where they belong. */
-    const bool direct = plan->chain.conv_stage == 0;
+    /* With no op before the convolution, rows are loaded where they belong; short ones are copied
+     * where they may be. */
+    const bool direct = plan->chain.conv_stage == 0,
+               is_short = borrows_rows(w) && columns * bytes <= SHORT_BYTES;
+    const char *from = is_short ? uc_walk_input(w, 0, depth, height) : NULL;
+    const size_t channel_bytes = uc_extent_positions(&plan->chain.in) * bytes;
     uc_rows made = {0};
     if (!direct)
         uc_rows_make(w, plan->chain.conv_stage, depth, height, 1, 1, &made);
@@ -148,7 +153,9 @@ static void pack_piece(const uc_walk *w, size_t depth, size_t height, char *to) 
         if (!before)
             memset(row, 0, pass->lead * bytes);
         row += (pass->lead + before) * bytes;
-        if (direct)
+        if (is_short)
+            copy_short(row, from + c * channel_bytes, columns * bytes);
+        else if (direct)
             uc_rows_load(w, c, depth, height, columns, row);
         else
             memcpy(row, (const char *)made.reals + c * made.lanes * bytes, columns * bytes);

@@ -165,8 +165,7 @@ static size_t run_band(uc_walk *w, size_t runs_before) {
         work.whole = uc_block_whole(w, work.count);
     } else {
         w->classes = uc_run_count(w);
-        work.whole = work.count = w->classes.all * w->band[0].count * w->segments *
-                                  (pass->pour_parts ? pass->pour_parts : 1);
+        work.whole = work.count = w->classes.all * w->band[0].count * w->segments * pass->parts;
     }
     run_team(plan, work_on_band, &work);
     return work.count;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cast.h"
 #include "direct.h"
 #include "memory.h"
 
@@ -54,15 +55,16 @@ size_t uc_turn_choose(const uc_kernels *kernels, const uc_chain *chain) {
     const double flops = uc_chain_item_flops(chain);
     const double elements = (double)(uc_extent_positions(&chain->in) * chain->in.channels) +
                             (double)(uc_extent_positions(&chain->out) * chain->out.channels);
+    const bool casts = uc_cast_serves(chain);
     size_t best = WIDTH;
-    double least = uc_direct_cost(kernels, conv, flops, conv->out.size);
+    double least = uc_direct_cost(kernels, conv, flops, conv->out.size, casts);
     for (size_t i = 0; i < WIDTH; i++) {
         if (conv->in.size[i] <= conv->in.size[WIDTH] || row_bytes(kernels, chain, i) > ROW_BYTES)
             continue;
         uc_stage turned = *conv;
         turn_stage(&turned, i);
-        const double cost =
-            uc_direct_cost(kernels, &turned, flops, turned.out.size) + COST_ELEMENT * elements;
+        const double cost = uc_direct_cost(kernels, &turned, flops, turned.out.size, casts) +
+                            COST_ELEMENT * elements;
         if (cost < least) {
             best = i;
             least = cost;

@@ -1,6 +1,7 @@
 /* One walk over a pass, as all of its rooms see it, and what they do for each other.
  * tile.c goes over bands; slab.c packs the input; run.c makes runs of rows and block.c blocks of
- * them; rows.c has the rows of every stage, fill.c and spread.c those of the convolution. */
+ * them; rows.c has the rows of every stage, fill.c, spread.c and cast.c those of the convolution.
+ */
 #ifndef UC_WALK_H
 #define UC_WALK_H
 
@@ -188,6 +189,11 @@ void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows, size_t part);
 
 /* Rows height, height + 1, ... of one depth, with few channels. */
 void uc_spread_fill(const uc_walk *w, size_t depth, size_t height, const uc_rows *rows);
+
+/* ---- cast.c ---- */
+
+/* Rows height, height + 1, ... of one depth, by way of outputs with their channels in lanes. */
+void uc_cast_fill(const uc_walk *w, size_t depth, size_t height, const uc_rows *rows);
 
 /* ---- slab.c ---- */
 

@@ -458,6 +458,94 @@ static void check_pour(const uc_kernels *kernels, struct rng *rng, size_t phases
     buffer_free(&bias);
 }
 
+/* Some inputs, each taken to an output of its own, in all channels of one or two vectors. Whole
+ * numbers have exact sums. */
+static void check_cast(const uc_kernels *kernels, struct rng *rng, size_t count, size_t vectors,
+                       size_t in_channels) {
+    const size_t lanes = vectors * kernels->vector_lanes, positions = count + 3,
+                 x_channel = positions + rng_below(rng, 5), outputs = 2 * count;
+    struct buffer x = reals_new(kernels, (in_channels - 1) * x_channel + positions,
+                                random_guard(rng)),
+                  weights = reals_new(kernels, in_channels * lanes, random_guard(rng)),
+                  y = reals_new(kernels, outputs * lanes, random_guard(rng)),
+                  before = reals_new(kernels, outputs * lanes, random_guard(rng));
+    reals_fill(kernels, &x, rng, VALUES_INTEGER, 1);
+    reals_fill(kernels, &weights, rng, VALUES_INTEGER, 1);
+    reals_fill(kernels, &y, rng, VALUES_INTEGER, 1);
+    memcpy(before.data, y.data, y.bytes);
+    size_t *from = calloc(count, sizeof *from), *to = calloc(count, sizeof *to);
+    for (size_t i = 0; i < count; i++) {
+        from[i] = rng_below(rng, positions);
+        to[i] = (2 * i + rng_below(rng, 2)) * lanes;
+    }
+    kernels->cast(&(uc_cast){.x = x.data,
+                             .weights = weights.data,
+                             .x_channel = x_channel,
+                             .in_channels = in_channels,
+                             .vectors = vectors,
+                             .y = y.data,
+                             .count = count,
+                             .from = from,
+                             .to = to});
+    size_t wrong = 0;
+    for (size_t i = 0; i < outputs * lanes; i++) {
+        const size_t output = i / lanes, input = output / 2;
+        double sum = real_get(kernels, before.data, i);
+        for (size_t ci = 0; to[input] == output * lanes && ci < in_channels; ci++)
+            sum += real_get(kernels, weights.data, ci * lanes + i % lanes) *
+                   real_get(kernels, x.data, from[input] + ci * x_channel);
+        wrong += real_get(kernels, y.data, i) != sum;
+    }
+    CHECK(wrong == 0, "%s: cast %zu x %zu of %zu channels: %zu wrong", kernels->name, count,
+          vectors, in_channels, wrong);
+    CHECK(buffer_intact(&x) && buffer_intact(&weights) && buffer_intact(&y),
+          "%s: cast %zu x %zu of %zu channels: written outside", kernels->name, count, vectors,
+          in_channels);
+    free(from);
+    free(to);
+    buffer_free(&before);
+    buffer_free(&y);
+    buffer_free(&weights);
+    buffer_free(&x);
+}
+
+static void check_turn(const uc_kernels *kernels, struct rng *rng, size_t channels, size_t count) {
+    const size_t from_step = table_round_up(kernels, channels),
+                 whole = table_round_up(kernels, count), to_step = whole + rng_below(rng, 3);
+    struct buffer from = reals_new(kernels, whole * from_step, random_guard(rng)),
+                  bias = reals_new(kernels, channels, random_guard(rng)),
+                  to = reals_new(kernels, (channels - 1) * to_step + whole, random_guard(rng));
+    reals_fill(kernels, &from, rng, VALUES_INTEGER, 1);
+    reals_fill(kernels, &bias, rng, VALUES_INTEGER, 1);
+    memset(to.data, 0x5A, to.bytes);
+    kernels->turn(from.data, from_step, channels, count, bias.data, to.data, to_step);
+    size_t wrong = 0;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < whole; i++)
+            wrong +=
+                real_get(kernels, to.data, c * to_step + i) !=
+                real_get(kernels, from.data, i * from_step + c) + real_get(kernels, bias.data, c);
+    CHECK(wrong == 0 && buffer_intact(&to) && buffer_intact(&from) && buffer_intact(&bias),
+          "%s: turn %zu x %zu: %zu wrong", kernels->name, channels, count, wrong);
+    buffer_free(&to);
+    buffer_free(&bias);
+    buffer_free(&from);
+}
+
+/* Every size of a group, sums of one part and of several; every rest of a vector. */
+static void check_casts(const uc_kernels *kernels) {
+    struct rng rng = {5};
+    for (size_t vectors = 1; vectors <= 2; vectors++)
+        for (size_t count = 1; count <= 3 * kernels->panel; count++) {
+            check_cast(kernels, &rng, count, vectors, 1 + rng_below(&rng, 9));
+            check_cast(kernels, &rng, count, vectors, UC_CHAIN_PRODUCTS - 1 + rng_below(&rng, 3));
+        }
+    check_cast(kernels, &rng, 7, 2, 2 * UC_CHAIN_PRODUCTS + 1);
+    for (size_t channels = 1; channels <= 2 * kernels->vector_lanes; channels++)
+        for (size_t count = 1; count <= 2 * kernels->vector_lanes + 1; count++)
+            check_turn(kernels, &rng, channels, count);
+}
+
 /* Around the edges of vectors, and of what is made at a time; not at random. */
 static void check_pours(const uc_kernels *kernels) {
     struct rng rng = {3};
@@ -473,6 +561,7 @@ static void check_table(const uc_kernels *kernels) {
     check_loads_and_stores(kernels);
     check_convs(kernels);
     check_pours(kernels);
+    check_casts(kernels);
 }
 
 int main(int argc, char **argv) {

@@ -315,11 +315,12 @@ static const struct {
 
 /* Ways that the plan says it takes: narrow spaces, whose height or depth lies along the lanes; few
  * output channels, whose inputs may lie in each other's way; narrow rows that run on into each
- * other; spaces that are too large to be kept; channels that are stored some at a time; and rows of
- * a large output that share cache lines. */
+ * other; small inputs, whose channels lie in lanes; spaces that are too large to be kept; channels
+ * that are stored some at a time; and rows of a large output that share cache lines. */
 #define TURNED "turned:"
 #define SPREAD "taps in the place of channels"
 #define GATHERED "inputs gathered"
+#define CAST "channels in lanes"
 #define COPIES(count) "slab:      " #count " copies"
 #define LAID "laid down and multiplied"
 #define PANELS "channels at a time"
@@ -329,9 +330,10 @@ static const struct {
     const char *says, *text;
     enum family family;
 } said[] = {
-    {TURNED, "f32 2x16x60x1, conv_transpose 12 kernel 4 stride 2 padding 1 bias, gelu",
+    {TURNED, "f32 2x16x60x1, conv_transpose 12 kernel 4 stride 2 padding 1 bias, gelu, sum_channel",
      FAMILY_NORMAL},
-    {TURNED, "f32 1x16x60x1, conv_transpose 12 kernel 4x3 stride 2x1 padding 1 bias",
+    {TURNED,
+     "f32 1x16x60x1, conv_transpose 12 kernel 4x3 stride 2x1 padding 1 bias, softmax_channel",
      FAMILY_NON_FINITE},
     {TURNED,
      "f16 1x8x40x9x2, avgpool 2x1x1, conv_transpose 16 kernel 3x2x3 stride 2x1x2 padding 1x0x1, "
@@ -393,6 +395,19 @@ static const struct {
     {SPREAD, "f32 1x41x3x1030, conv_transpose 3 kernel 1x66, mul scale", FAMILY_NORMAL},
     {SPREAD, "f32 1x20x16x64, conv_transpose 1 kernel 4 stride 2 padding 1, maxpool 1x2",
      FAMILY_NORMAL},
+    {CAST, "f32 2x40x3x5, conv_transpose 21 kernel 5 bias, mul scale", FAMILY_NORMAL},
+    {CAST, "f32 1x24x3x3x2, conv_transpose 33 kernel 4x3x5 stride 2x3x1 padding 1x0x2, gelu",
+     FAMILY_INTEGER},
+    {CAST, "f64 2x20x3x3, conv_transpose 9 kernel 7 bias", FAMILY_LARGE},
+    {CAST, "f16 1x33x4x6, avgpool 1x2, conv_transpose 12 kernel 7 stride 2 padding 3",
+     FAMILY_UNIFORM}, /* packed, behind a pool */
+    {CAST, "bf16 2x17x3x4x3, gelu, conv_transpose 40 kernel 2 stride 3 padding 1 bias, add shift",
+     FAMILY_NORMAL}, /* depths, rows and columns without taps */
+    {CAST, "f32 1x300x3x3, conv_transpose 7 kernel 5 padding 2", FAMILY_NON_FINITE},
+    {CAST, "f32 1x20x16x8x4, conv_transpose 16 kernel 3, sigmoid",
+     FAMILY_NORMAL}, /* packed, as its channels clash, and several runs */
+    {CAST, "f32 1x19x1x2, conv_transpose 8 kernel 3 stride 9223372036854775808x1 padding 0x1",
+     FAMILY_UNIFORM},
     {COPIES(3), "f32 2x2x4x4x4, conv_transpose 3 kernel 4 stride 2 padding 1, gelu", FAMILY_NORMAL},
     {COPIES(2), "f64 2x3x5x6, conv_transpose 7 kernel 3 stride 2 padding 1 output_padding 1 bias",
      FAMILY_INTEGER},

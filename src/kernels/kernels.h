@@ -171,6 +171,17 @@ typedef struct uc_pour {
     size_t channel_step;
 } uc_pour;
 
+/* Products of some inputs with one tap's weights, added to outputs; channels lie in lanes. For each
+ * i of count and each lane c of so many vectors, one or two,
+ *     y[to[i] + c] += sum over ci of w[ci][c] * x[from[i] + ci * x_channel] */
+typedef struct uc_cast {
+    const void *x, *weights;
+    size_t x_channel, in_channels, vectors;
+    void *y;
+    size_t count;
+    const size_t *from, *to;
+} uc_cast;
+
 /* Sums of a few rows, each times a number: for each o of count and each lane i
  *     out[o][i] = sum over t of factor[t] * in[t][o][i]
  * Lanes are rounded up to whole vectors. */
@@ -280,6 +291,12 @@ typedef struct uc_kernels {
     void (*conv)(const uc_conv_run *run);
     void (*conv_exact)(const uc_conv_run *run);
     void (*pour)(const uc_pour *pour);
+
+    /* The convolution with channels in lanes, see uc_cast; and what it makes, turned, for whole
+     * vectors of i: to[c * to_step + i] = from[i * from_step + c] + bias[c]. */
+    void (*cast)(const uc_cast *cast);
+    void (*turn)(const void *from, size_t from_step, size_t channels, size_t count,
+                 const void *bias, void *to, size_t to_step);
 
     /* The Winograd convolution. split: columns from `first` on, zeros where there are none, to
      * planes of every so-many-th: lane j of plane p is column first + j * planes + p. */

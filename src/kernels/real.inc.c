@@ -6,6 +6,8 @@
 
 #include "conv.inc.c"
 
+#include "cast.inc.c"
+
 #include "winograd.inc.c"
 
 #include "ops.inc.c"

@@ -18,7 +18,7 @@ spills() {
     object=$BUILD/CMakeFiles/upconv_objects.dir/src/kernels/$1.o
     [ -e "$object" ] || fail "no $object"
     objdump -d --no-show-raw-insn "$object" >disassembly.txt
-    awk -v wanted='^(conv|conv_few|toom)_[0-9]+x[0-9]+_f(32|64)' \
+    awk -v wanted='^(conv|conv_few|cast|toom)_[0-9]+x[0-9]+_f(32|64)' \
         -f "$SOURCE/tests/packaging/spills.awk" disassembly.txt >loops.txt
     checked=0 multiplies=0
     while read -r name loops fmas stack; do
