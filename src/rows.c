@@ -33,9 +33,26 @@ void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_
     w->plan->kernels->load(chain->dtype, row, reals, columns);
 }
 
+void uc_rows_clear(const uc_walk *w, void *reals, size_t first, size_t step, size_t count) {
+    const uc_kernels *kernels = w->plan->kernels;
+    kernels->combine(&(uc_combine){.out = (char *)reals + first * kernels->real_bytes,
+                                   .count = count,
+                                   .out_step = step,
+                                   .lanes = kernels->vector_lanes});
+}
+
+/* Rows to fill up to their columns. */
+static uc_rows fresh_rows(const uc_walk *w, size_t stages, size_t count) {
+    const uc_rows rows = uc_walk_rows(w, stages, count);
+    const size_t vector = w->plan->kernels->vector_lanes;
+    if (rows.columns % vector || rows.rows > 1)
+        uc_rows_clear(w, rows.reals, rows.lanes - vector, rows.lanes, rows.channels);
+    return rows;
+}
+
 static void load_rows(const uc_walk *w, size_t depth, size_t height, size_t step, size_t count,
                       uc_rows *rows) {
-    *rows = uc_walk_rows(w, 0, count);
+    *rows = fresh_rows(w, 0, count);
     for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < count; r++)
             uc_rows_load(w, c, depth, height + r * step, rows->columns,
@@ -72,6 +89,8 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
                          : uc_plan_merged(plan, w->pass, stages, count);
     merged.reals = w->buffer + w->pass->merged_at[stages] * plan->kernels->real_bytes;
     merged.columns = uc_walk_columns(w, stages - 1);
+    uc_rows_clear(w, merged.reals, merged.phase_step - plan->kernels->vector_lanes,
+                  merged.phase_step, merged.channels * merged.phases);
     bool begun[UC_MAX_ROWS] = {false};
 
     const size_t front = depth * window[0], back = front + window[0];
@@ -105,7 +124,7 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
                     h += some * step;
                 }
             }
-    *rows = uc_walk_rows(w, stages, count);
+    *rows = fresh_rows(w, stages, count);
     plan->kernels->fold[stage->op](&(uc_finish){.stage = stage}, &merged, rows);
 }
 
@@ -121,7 +140,7 @@ static void gather_rows(const uc_walk *w, size_t depth, size_t height, size_t co
     const uc_extent *in = &plan->chain.in;
     const uc_finish finish = {.stage = &plan->chain.stage[0]};
     const size_t *window = finish.stage->window, bytes = plan->element_bytes;
-    *rows = uc_walk_rows(w, 1, count);
+    *rows = fresh_rows(w, 1, count);
     for (size_t c = 0; c < rows->channels; c++) {
         for (size_t d = 0; c + UC_ROWS_AHEAD < rows->channels && d < window[0]; d++)
             for (size_t h = 0; h < count * window[1]; h++)

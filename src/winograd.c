@@ -560,13 +560,38 @@ static size_t used_lanes(const uc_block *block) {
                        block->winograd->kernels->vector_lanes);
 }
 
+/* Lanes that nobody fills are zeros: what a buffer held before may be denormals, and on some CPUs
+ * each product of one takes a hundred cycles. */
+static void clear_lanes(const chunk *c, char *rows, size_t first, size_t end, size_t step,
+                        size_t count) {
+    const uc_kernels *kernels = c->block->winograd->kernels;
+    if (first < end)
+        kernels->combine(&(uc_combine){.out = rows + first * kernels->real_bytes,
+                                       .count = count,
+                                       .out_step = step,
+                                       .lanes = end - first});
+}
+
+/* A plane's last vector, where the last row of tiles ends before it does. */
+static void clear_plane(const chunk *c) {
+    const uc_winograd *w = c->block->winograd;
+    const uc_blocks *blocks = c->block->blocks;
+    const size_t vector = w->kernels->vector_lanes, used = used_lanes(c->block),
+                 last = (c->block->rows - 1) * blocks->tiles[2],
+                 written = last + uc_round_up(blocks->tiles[2], vector);
+    if (!pairs_in_rows(blocks) && written < used)
+        clear_lanes(c, c->plane, used - vector, used, blocks->lanes,
+                    w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels);
+}
+
 /* From the plane of a depth to its place: the inputs of points at one height. */
 static void place_plane(const chunk *c, size_t depth, size_t height) {
     const uc_winograd *w = c->block->winograd;
     const uc_blocks *blocks = c->block->blocks;
     const size_t bytes = w->kernels->real_bytes, rows = w->dim[2]->rows * w->conv->in.channels;
     for (size_t lane = 0; lane < used_lanes(c->block); lane += blocks->pair) {
-        const size_t at = lane / blocks->pair * blocks->pair_step +
+        const size_t left = used_lanes(c->block) - lane,
+                     at = lane / blocks->pair * blocks->pair_step +
                           (depth * w->dim[1]->rows + height) * rows * blocks->pair;
         w->kernels->combine(
             &(uc_combine){.terms = 1,
@@ -576,7 +601,7 @@ static void place_plane(const chunk *c, size_t depth, size_t height) {
                           .count = rows,
                           .in_step = blocks->lanes,
                           .out_step = blocks->pair,
-                          .lanes = blocks->pair});
+                          .lanes = left < blocks->pair ? left : blocks->pair});
     }
 }
 
@@ -584,6 +609,8 @@ static void place_plane(const chunk *c, size_t depth, size_t height) {
  * lanes [depth][height][width][channel][lane]. */
 static void combine_depth(const chunk *c, size_t depth, uint32_t heights) {
     const uc_block *block = c->block;
+    if (heights)
+        clear_plane(c);
     for (size_t r = 0; heights && r < block->rows; r++)
         combine_tile_row(c, depth, heights, r);
     for (size_t h = 0; !pairs_in_rows(block->blocks) && h < block->winograd->dim[1]->rows; h++)
@@ -750,6 +777,14 @@ static void fill_plain(chunk *c, const size_t phase[2], char *rows, size_t row_s
         }
 }
 
+/* The output channels that a block makes. */
+static size_t channels_of(const uc_block *block) {
+    const uc_winograd *w = block->winograd;
+    const uc_panels cut = uc_panels_of(w->conv->out.channels, w->kernels->panel);
+    return uc_panel_begin(cut, block->first_panel + block->panels) -
+           uc_panel_begin(cut, block->first_panel);
+}
+
 /* A block's buffers. */
 static chunk chunk_of(const uc_block *block) {
     const size_t bytes = block->winograd->kernels->real_bytes;
@@ -784,7 +819,12 @@ void uc_winograd_combine(uc_block *block, size_t first_phase, size_t phases) {
 void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,
                       size_t row_set) {
     const uc_blocks *blocks = block->blocks;
+    const uc_toom *const *dim = block->winograd->dim;
     chunk c = chunk_of(block);
+    for (size_t i = 0; i < dim[0]->outputs * dim[1]->outputs; i++)
+        clear_lanes(&c, (char *)rows + i * row_set * block->winograd->kernels->real_bytes,
+                    used_lanes(block), blocks->lanes, blocks->lanes,
+                    channels_of(block) * uc_toom_tile(dim[2]));
     if (block->by_taps) {
         fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
         return;
