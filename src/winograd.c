@@ -224,21 +224,22 @@ static size_t phase_rows(const uc_winograd *w) {
 /* Reals of a block's buffers, in the order in which chunk_of() hands them out. */
 typedef struct scratch {
     size_t inputs, by_depth, by_height; /* combined inputs; on the way, along depth and height */
-    size_t plane;                       /* and those of one depth, where pairs share rows */
+    size_t plane;                       /* and those of one depth, where rows share vectors */
     size_t products;
     size_t total;
 } scratch;
 
-/* Whether every pair of vectors has tiles of one row of them alone. */
-static bool pairs_in_rows(const uc_blocks *b) {
-    return b->tile_rows == 1 || b->tiles[2] % b->pair == 0;
+/* Whether every vector has tiles of one row of them alone. */
+static bool vectors_in_rows(const uc_blocks *b) {
+    return b->tile_rows == 1 || b->tiles[2] % (b->pair / 2) == 0;
 }
 
 static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     const size_t outputs[UC_SPACE] = {w->dim[0]->outputs, w->dim[1]->outputs, w->dim[2]->outputs};
     scratch s;
     s.inputs = uc_round_up(b->lanes, b->pair) / b->pair * b->pair_step;
-    s.plane = pairs_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->lanes + b->pair;
+    s.plane =
+        vectors_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->lanes + b->pair;
     s.by_height = w->conv->in.channels * outputs[2] * b->plane_step;
     s.by_depth = s.by_height * (w->dim[1]->window + 1);
     s.products = UC_TOOM_SCRATCH(w->kernels->panel, 2 * w->kernels->vector_lanes, outputs);
@@ -341,7 +342,7 @@ static double inputs_cost(const uc_winograd *w, const uc_blocks *b) {
                  rows = (double)input_rows(w);
     const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
                          in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
-    return (COST_INPUT + (pairs_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
+    return (COST_INPUT + (vectors_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
            COST_ROW * steps + COST_SUM * rows * tile_rows;
 }
 
@@ -517,8 +518,8 @@ static void combine_columns(const chunk *c, const planes *rows, size_t lane, siz
     }
 }
 
-/* The inputs of points at one depth and some heights, for one row of tiles: where pairs lie in rows
- * they go into place, otherwise to the plane [height][width][channel][lane]. */
+/* The inputs of points at one depth and some heights, for one row of tiles: where vectors lie in
+ * rows they go into place, otherwise to the plane [height][width][channel][lane]. */
 static void combine_tile_row(const chunk *c, size_t depth, uint32_t heights, size_t tile_row) {
     const uc_winograd *w = c->block->winograd;
     const uc_toom *const *dim = w->dim;
@@ -539,17 +540,20 @@ static void combine_tile_row(const chunk *c, size_t depth, uint32_t heights, siz
             continue;
         const planes rows = combine_rows(c, &dim[1]->row[h], along_height, c->by_height);
         const size_t row = h * dim[2]->rows * in_channels;
-        if (!pairs_in_rows(blocks)) {
+        if (!vectors_in_rows(blocks)) {
             combine_columns(c, &rows, 0, tiles,
                             c->plane + (row * blocks->lanes + tile_row * tiles) * bytes,
                             blocks->lanes);
             continue;
         }
-        for (size_t lane = 0; lane < tiles; lane += pair) {
-            const size_t at = (tile_row * tiles + lane) / pair * blocks->pair_step +
-                              (depth * dim[1]->rows * dim[2]->rows * in_channels + row) * pair;
-            combine_columns(c, &rows, lane, tiles - lane < pair ? tiles - lane : pair,
-                            c->inputs + at * bytes, pair);
+        for (size_t lane = 0, some; lane < tiles; lane += some) {
+            const size_t place = tile_row * tiles + lane, within = place % pair,
+                         left = tiles - lane, room = pair - within;
+            some = left < room ? left : room;
+            const size_t at = place / pair * blocks->pair_step +
+                              (depth * dim[1]->rows * dim[2]->rows * in_channels + row) * pair +
+                              within;
+            combine_columns(c, &rows, lane, some, c->inputs + at * bytes, pair);
         }
     }
 }
@@ -579,7 +583,7 @@ static void clear_plane(const chunk *c) {
     const size_t vector = w->kernels->vector_lanes, used = used_lanes(c->block),
                  last = (c->block->rows - 1) * blocks->tiles[2],
                  written = last + uc_round_up(blocks->tiles[2], vector);
-    if (!pairs_in_rows(blocks) && written < used)
+    if (!vectors_in_rows(blocks) && written < used)
         clear_lanes(c, c->plane, used - vector, used, blocks->lanes,
                     w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels);
 }
@@ -613,7 +617,7 @@ static void combine_depth(const chunk *c, size_t depth, uint32_t heights) {
         clear_plane(c);
     for (size_t r = 0; heights && r < block->rows; r++)
         combine_tile_row(c, depth, heights, r);
-    for (size_t h = 0; !pairs_in_rows(block->blocks) && h < block->winograd->dim[1]->rows; h++)
+    for (size_t h = 0; !vectors_in_rows(block->blocks) && h < block->winograd->dim[1]->rows; h++)
         if (heights >> h & 1)
             place_plane(c, depth, h);
 }
