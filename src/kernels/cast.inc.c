@@ -51,24 +51,18 @@ typedef void NAME(cast_function)(const uc_cast *cast, const size_t *from, const 
     CAST(6, vectors)
 CASTS(1)
 CASTS(2)
-#if PANEL == 8
-CAST(7, 1)
-CAST(8, 1)
-CAST(7, 2)
-CAST(8, 2)
-#define LARGE_CASTS(vectors) NAME(cast_7x##vectors), NAME(cast_8x##vectors)
-#else
-#define LARGE_CASTS(vectors)
-#endif
+LARGE_SIZES(CAST, 1)
+LARGE_SIZES(CAST, 2)
+#define LARGE_CAST(rows, vectors) NAME(cast_##rows##x##vectors),
 #define CASTS_OF(vectors)                                                                          \
     {                                                                                              \
         NAME(cast_1x##vectors), NAME(cast_2x##vectors), NAME(cast_3x##vectors),                    \
             NAME(cast_4x##vectors), NAME(cast_5x##vectors), NAME(cast_6x##vectors),                \
-            LARGE_CASTS(vectors)                                                                   \
+            LARGE_SIZES(LARGE_CAST, vectors)                                                       \
     }
 static NAME(cast_function) *const NAME(cast_of)[2][PANEL] = {CASTS_OF(1), CASTS_OF(2)};
 #undef CASTS_OF
-#undef LARGE_CASTS
+#undef LARGE_CAST
 #undef CASTS
 #undef CAST
 

@@ -4,9 +4,9 @@
  * Positions lie in lanes and a panel of channels in rows: a weight is broadcast and serves several
  * vectors. */
 
-/* PANEL x 2 vectors of accumulators, 2 inputs and 1 weight: 15 of 16 registers for a panel of 6, 19
- * of 32 for one of 8; at least 8 accumulators hide the latency of a multiply-add. Small panels take
- * more vectors for the same reason: 3 channels 4, one channel 8. */
+/* PANEL x 2 vectors of accumulators, 2 inputs and 1 weight: 15 of 16 registers for a panel of 6, 31
+ * of 32 for one of 14; at least 8 accumulators hide the latency of a multiply-add. Small panels
+ * take more vectors for the same reason: 3 channels 4, one channel 8. */
 #define SUMS (2 * PANEL) /* accumulators at most: [channel][vector] */
 
 /* Starts a sum with a product, or adds one to it. */
@@ -174,23 +174,17 @@ BLOCK(3, 2)
 BLOCK(4, 2)
 BLOCK(5, 2)
 BLOCK(6, 2)
-#if PANEL == 8
-BLOCK(7, 1)
-BLOCK(8, 1)
-BLOCK(7, 2)
-BLOCK(8, 2)
-#define LARGE_PANELS(name, vectors) NAME(conv##name##7x##vectors), NAME(conv##name##8x##vectors)
-#else
-#define LARGE_PANELS(name, vectors)
-#endif
+LARGE_SIZES(BLOCK, 1)
+LARGE_SIZES(BLOCK, 2)
 #undef BLOCK
 
 /* By the vectors and the panel's size: [vectors - 1, or 4 for 8 of them][channels - 1]. */
 #define SMALL_PANELS(name, vectors)                                                                \
     NAME(conv##name##1x##vectors), NAME(conv##name##2x##vectors), NAME(conv##name##3x##vectors)
+#define LARGE_PANEL(rows, name, vectors) NAME(conv##name##rows##x##vectors),
 #define PANELS(name, vectors)                                                                      \
     SMALL_PANELS(name, vectors), NAME(conv##name##4x##vectors), NAME(conv##name##5x##vectors),     \
-        NAME(conv##name##6x##vectors), LARGE_PANELS(name, vectors)
+        NAME(conv##name##6x##vectors), LARGE_SIZES(LARGE_PANEL, name, vectors)
 #define BLOCKS(name)                                                                               \
     {                                                                                              \
         {PANELS(name, 1)}, {PANELS(name, 2)}, {SMALL_PANELS(name, 3), NAME(conv##name##4x3)},      \
@@ -203,7 +197,7 @@ static NAME(conv_blocks_function) *const NAME(conv_few_of)[5][PANEL] = BLOCKS(_f
 #undef BLOCKS
 #undef PANELS
 #undef SMALL_PANELS
-#undef LARGE_PANELS
+#undef LARGE_PANEL
 
 /* A row of them for a panel of so many channels: whole blocks, then what is left. */
 INLINE void NAME(conv_few_row)(size_t size, const uc_products *list, const REAL *x,

@@ -1,7 +1,7 @@
 /* All kernels of one instruction set, for float and for double.
  * Included by the stubs beside this file, which define
  *   VECTOR_BYTES   the size of a vector
- *   PANEL          the output channels of a full panel: 6, or 8 where there are 32 registers
+ *   PANEL          the output channels of a full panel: 6, or 14 where there are 32 registers
  *   ISA            the instruction set, as in uc_kernels_ISA_f32
  */
 #include <math.h>
@@ -19,6 +19,17 @@
 /* Vectors are passed between functions of one file that are inlined, never across a boundary, so it
  * does not matter how a CPU without such registers would pass them (see UPCONV_EMULATE). */
 #pragma GCC diagnostic ignored "-Wpsabi"
+
+/* each(7, ...) to each(14, ...), where panels are as large. */
+#if PANEL > 6
+#define LARGE_SIZES(each, ...)                                                                     \
+    each(7, __VA_ARGS__) each(8, __VA_ARGS__) each(9, __VA_ARGS__) each(10, __VA_ARGS__)           \
+        each(11, __VA_ARGS__) each(12, __VA_ARGS__) each(13, __VA_ARGS__) each(14, __VA_ARGS__)
+_Static_assert(PANEL == 14, "as many sizes as there are");
+#else
+#define LARGE_SIZES(each, ...)
+_Static_assert(PANEL == 6, "as many sizes as there are");
+#endif
 
 #define JOINED(a, b, c) a##b##c
 #define JOIN(a, b, c) JOINED(a, b, c)

@@ -20,7 +20,7 @@ typedef REAL NAME(vector_unaligned)
 #elif defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 32")
 #endif
 
 /* Keeps a loaded vector in a register. Left to itself, gcc may fold one load into several

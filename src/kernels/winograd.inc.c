@@ -202,29 +202,51 @@ static NAME(interpolation) *
     return planes[at[0]][at[1]];
 }
 
+/* Fetches what the next product reads. With wider vectors inputs take twice as much of L1, and
+ * leave it before they are read again. */
+INLINE void NAME(fetch_inputs)(const size_t vectors, const REAL *next) {
+#if VECTOR_BYTES == 64
+    UNROLL for (size_t v = 0; v < vectors; v++) __builtin_prefetch(next + v * LANES);
+#else
+    (void)vectors;
+    (void)next;
+#endif
+}
+
 /* The products of some input channels, added up. Four channels a turn: the end of a short loop is
- * foreseen, that of a long one costs as much as several channels. */
+ * foreseen, that of a long one costs as much as several channels. next: inputs of the product
+ * behind this one, from its own on. */
 INLINE void NAME(multiply_channels)(const size_t rows, const size_t vectors, size_t channels,
-                                    const REAL *v, size_t step, const REAL *u, vec sum[SUMS]) {
+                                    const REAL *v, ptrdiff_t next, size_t step, const REAL *u,
+                                    vec sum[SUMS]) {
+    NAME(fetch_inputs)(vectors, v + next);
     NAME(step)(rows, vectors, true, v, u, sum);
-    for (channels--; channels % 4; channels--)
-        NAME(step)(rows, vectors, false, v += step, u += rows, sum);
+    for (channels--; channels % 4; channels--) {
+        v += step;
+        NAME(fetch_inputs)(vectors, v + next);
+        NAME(step)(rows, vectors, false, v, u += rows, sum);
+    }
     for (; channels; channels -= 4)
-        UNROLL for (size_t ci = 0; ci < 4; ci++)
-            NAME(step)(rows, vectors, false, v += step, u += rows, sum);
+        UNROLL for (size_t ci = 0; ci < 4; ci++) {
+            v += step;
+            NAME(fetch_inputs)(vectors, v + next);
+            NAME(step)(rows, vectors, false, v, u += rows, sum);
+        }
 }
 
 /* One product, for `vectors` vectors of lanes: its sum is made of parts, each of about
- * `part` input channels. */
+ * `part` input channels. end: of all reads. */
 INLINE void NAME(multiply_point)(const size_t rows, const size_t vectors, const uc_toom_run *run,
-                                 const size_t *read, const REAL *v, const REAL *u, REAL *m) {
+                                 const size_t *read, const size_t *end, const REAL *v,
+                                 const REAL *u, REAL *m) {
     bool more = false;
     for (size_t s = 0; s < run->segments; s++) {
         const REAL *from = v + read[s];
+        const ptrdiff_t next = &read[s + 1] < end ? (ptrdiff_t)(read[s + 1] - read[s]) : 0;
         for (size_t left = run->in_channels; left;) {
             const size_t some = left < run->part * 3 / 2 ? left : run->part;
             vec sum[SUMS];
-            NAME(multiply_channels)(rows, vectors, some, from, run->v_step, u, sum);
+            NAME(multiply_channels)(rows, vectors, some, from, next, run->v_step, u, sum);
             from += some * run->v_step;
             u += some * rows;
             left -= some;
@@ -250,7 +272,8 @@ INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_t
     REAL *products = run->scratch, *by_width = products + UC_TOOM_POINTS * UC_TOOM_POINTS * tile,
          *by_height = by_width + UC_TOOM_POINTS * row, *out = (REAL *)run->out + first;
     const REAL *v = (const REAL *)run->v + first / (2 * LANES) * run->v_pair;
-    const size_t *read = run->read;
+    const size_t *read = run->read, *const end = read + run->points[0] * run->points[1] *
+                                                            run->points[2] * run->segments;
     /* Weights of a point, a row of points and a plane of them; from one of each to the next. */
     const size_t u_point = run->segments * run->in_channels * rows,
                  u_row = uc_weight_count(run->kind[2], run->points[2]) * u_point,
@@ -280,7 +303,7 @@ INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_t
                                                    : products;
             const REAL *u = (const REAL *)run->u + d * u_step[0] + h * u_step[1];
             for (size_t w = 0; w < run->points[2]; w++, read += run->segments, u += u_step[2])
-                NAME(multiply_point)(rows, vectors, run, read, v, u, m + w * tile);
+                NAME(multiply_point)(rows, vectors, run, read, end, v, u, m + w * tile);
             if (along_both || m == widths)
                 continue;
             uc_interpolate by = width_last ? last : between;
@@ -310,6 +333,7 @@ INLINE void NAME(toom_lanes)(const size_t rows, const size_t vectors, const uc_t
         }
 }
 
+#define LARGE_TOOM(rows, none) TOOM(rows)
 #define TOOM(rows)                                                                                 \
     static void NAME(toom_##rows##x2)(const uc_toom_run *run, size_t first) {                      \
         NAME(toom_lanes)(rows, 2, run, first);                                                     \
@@ -323,43 +347,33 @@ TOOM(3)
 TOOM(4)
 TOOM(5)
 TOOM(6)
-#if PANEL == 8
-TOOM(7)
-TOOM(8)
-#endif
+LARGE_SIZES(LARGE_TOOM, )
+#undef LARGE_TOOM
 #undef TOOM
 
+#define LARGE_TOOM(rows, vectors) NAME(toom_##rows##x##vectors),
 static void NAME(toom)(const uc_toom_run *run) {
-    static void (*const pairs[PANEL])(const uc_toom_run *, size_t) = {
-        NAME(toom_1x2),
-        NAME(toom_2x2),
-        NAME(toom_3x2),
-        NAME(toom_4x2),
-        NAME(toom_5x2),
-        NAME(toom_6x2),
-#if PANEL == 8
-        NAME(toom_7x2),
-        NAME(toom_8x2),
-#endif
-    };
-    static void (*const singles[PANEL])(const uc_toom_run *, size_t) = {
-        NAME(toom_1x1),
-        NAME(toom_2x1),
-        NAME(toom_3x1),
-        NAME(toom_4x1),
-        NAME(toom_5x1),
-        NAME(toom_6x1),
-#if PANEL == 8
-        NAME(toom_7x1),
-        NAME(toom_8x1),
-#endif
-    };
+    static void (*const pairs[PANEL])(const uc_toom_run *, size_t) = {NAME(toom_1x2),
+                                                                      NAME(toom_2x2),
+                                                                      NAME(toom_3x2),
+                                                                      NAME(toom_4x2),
+                                                                      NAME(toom_5x2),
+                                                                      NAME(toom_6x2),
+                                                                      LARGE_SIZES(LARGE_TOOM, 2)};
+    static void (*const singles[PANEL])(const uc_toom_run *, size_t) = {NAME(toom_1x1),
+                                                                        NAME(toom_2x1),
+                                                                        NAME(toom_3x1),
+                                                                        NAME(toom_4x1),
+                                                                        NAME(toom_5x1),
+                                                                        NAME(toom_6x1),
+                                                                        LARGE_SIZES(LARGE_TOOM, 1)};
     size_t first = 0;
     for (; first + 2 * LANES <= run->lanes; first += 2 * LANES)
         pairs[run->rows - 1](run, first);
     if (first < run->lanes)
         singles[run->rows - 1](run, first);
 }
+#undef LARGE_TOOM
 
 /* Four channels by four taps are turned in registers; the last four channels may have some of those
  * before them again. */

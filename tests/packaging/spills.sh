@@ -39,4 +39,4 @@ spills() {
     [ $multiplies = 2 ] || fail "$1: found $multiplies functions for products of $2, not two"
 }
 spills avx2.c 6x2
-spills avx512.c 8x2
+spills avx512.c 14x2
