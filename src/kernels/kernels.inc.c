@@ -87,6 +87,14 @@ typedef enum uc_form { FORM_REAL, FORM_F16, FORM_BF16, FORM_PARTS } uc_form;
 #define HAS_F16 0
 #endif
 
+/* Whether some lanes of a vector can be stored alone. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define HAS_MASKS 1
+#define FIRST_LANES(count) ((1U << ((count) < LANES ? (count) : LANES)) - 1)
+#else
+#define HAS_MASKS 0
+#endif
+
 #define REAL float
 #define REAL_IS_DOUBLE 0
 #define REAL_SQRT sqrtf

@@ -200,6 +200,8 @@ INLINE bool NAME(none)(ivec mask) {
 #if VECTOR_BYTES == 32 && defined(__AVX__)
     typedef long long words __attribute__((vector_size(32)));
     return __builtin_ia32_ptestz256((words)mask, (words)mask);
+#elif VECTOR_BYTES == 64 && defined(__AVX512F__)
+    return !_mm512_test_epi32_mask((__m512i)mask, (__m512i)mask);
 #else
     uint64_t words[VECTOR_BYTES / sizeof(uint64_t)], any = 0;
     memcpy(words, &mask, sizeof words);

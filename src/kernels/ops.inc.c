@@ -247,6 +247,13 @@ INLINE void NAME(merge)(vec (*fold)(vec, vec), REAL *into, size_t into_step, con
                 store_vector(into + i, load_vector(from + i));
         for (; i + LANES <= count; i += LANES)
             store_vector(into + i, fold(load_vector(into + i), load_vector(from + i)));
+        if (HAS_MASKS && i < count) {
+            const vec value = NAME(load_some)(from + i, count - i);
+            NAME(store_some)
+            (into + i, first ? value : fold(NAME(load_some)(into + i, count - i), value),
+             count - i);
+            continue;
+        }
         for (; i < count; i++) {
             const vec folded = fold(splat(into[i]), splat(from[i]));
             into[i] = first ? from[i] : folded[0];
@@ -336,6 +343,23 @@ INLINE void NAME(gather)(vec (*fold)(vec, vec), const uc_form form, const size_t
         store_vector(to + first, fold(__builtin_shufflevector(a, b, EVEN_LANES),
                                       __builtin_shufflevector(a, b, ODD_LANES)) *
                                      share);
+    }
+    if (HAS_MASKS && form == FORM_REAL && o < columns) {
+        /* Less than a vector of them. */
+        const size_t left = 2 * columns, second = left > LANES ? left - LANES : 0;
+        const REAL *from = elements;
+        vec a = NAME(load_some)(from, left), b = NAME(load_some)(from + LANES, second);
+        for (size_t d = 0; d < window[0]; d++)
+            for (size_t h = d == 0; h < window[1]; h++) {
+                const REAL *at = from + d * step[0] + h * step[1];
+                a = fold(a, NAME(load_some)(at, left));
+                b = fold(b, NAME(load_some)(at + LANES, second));
+            }
+        const vec folded = fold(__builtin_shufflevector(a, b, EVEN_LANES),
+                                __builtin_shufflevector(a, b, ODD_LANES)) *
+                           share;
+        NAME(store_some)(to, folded, columns);
+        return;
     }
     for (; o < columns; o++) {
         vec column[2];

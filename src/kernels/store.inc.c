@@ -93,9 +93,17 @@ INLINE size_t NAME(zip_vectors)(const size_t phases, const NAME(row) * row, NAME
         NAME(zip_vector)(phases, row, row->lanes - LANES, place, (row->lanes - LANES) * phases);
         return row->lanes;
     }
+    const size_t begin = j * phases, left = row->columns - begin;
+    const bool masked = HAS_MASKS && place.form == FORM_REAL && !place.stream;
+    if (masked && left && j + LANES <= row->room) {
+        REAL last[12 * LANES];
+        NAME(zip_vector)(phases, row, j, (NAME(place)){last, FORM_REAL, false, NULL}, 0);
+        for (size_t i = 0; i < left && i < phases * LANES; i += LANES)
+            NAME(store_some)((REAL *)place.to + begin + i, load_vector(last + i), left - i);
+        return row->lanes + 1;
+    }
     if (phases <= 2 && place.form == FORM_REAL)
         return NAME(zip_quads)(phases, row, place.to, j);
-    const size_t begin = j * phases, left = row->columns - begin;
     if (left < LANES || j + LANES > row->room)
         return j;
     REAL last[12 * LANES];
@@ -177,7 +185,7 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
         return;
     }
     const bool narrow = (rows->phases <= 4 && lanes < NARROW_LANES) ||
-                        (rows->phases <= 2 && lanes < LANES && lanes % QUAD);
+                        (!HAS_MASKS && rows->phases <= 2 && lanes < LANES && lanes % QUAD);
     if (form == FORM_REAL && !stream && narrow && rows->columns <= NARROW_ELEMS) {
         NAME(store_narrow)(rows, scales, elements, channel_step, row_step);
         return;

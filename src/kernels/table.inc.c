@@ -6,6 +6,10 @@ INLINE void NAME(load_as)(const uc_form form, const void *elements, REAL *to, si
     size_t i = 0;
     for (; (form != FORM_F16 || HAS_F16) && i + LANES <= count; i += LANES)
         store_vector(to + i, NAME(load_elements)(form, elements, i));
+    if (HAS_MASKS && form == FORM_REAL) {
+        NAME(store_some)(to + i, NAME(load_some)((const REAL *)elements + i, count - i), count - i);
+        return;
+    }
     for (; i < count; i++)
         to[i] = NAME(load_one)(form, elements, i);
 }

@@ -58,6 +58,32 @@ INLINE void NAME(store_vector)(REAL *to, vec v) {
     *(NAME(vector_unaligned) *)to = v;
 }
 
+/* The first lanes of a vector alone, `count` of them at most; the others are loaded as 0. Quick
+ * where HAS_MASKS. */
+INLINE vec NAME(load_some)(const REAL *from, size_t count) {
+#if HAS_MASKS && REAL_IS_DOUBLE
+    return (vec)_mm512_maskz_loadu_pd((__mmask8)FIRST_LANES(count), from);
+#elif HAS_MASKS
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)FIRST_LANES(count), from);
+#else
+    vec v = {0};
+    for (size_t i = 0; i < count && i < LANES; i++)
+        v[i] = from[i];
+    return v;
+#endif
+}
+
+INLINE void NAME(store_some)(REAL *to, vec v, size_t count) {
+#if HAS_MASKS && REAL_IS_DOUBLE
+    _mm512_mask_storeu_pd(to, (__mmask8)FIRST_LANES(count), (__m512d)v);
+#elif HAS_MASKS
+    _mm512_mask_storeu_ps(to, (__mmask16)FIRST_LANES(count), (__m512)v);
+#else
+    for (size_t i = 0; i < count && i < LANES; i++)
+        to[i] = v[i];
+#endif
+}
+
 INLINE vec NAME(splat)(REAL value) {
     return value - (vec){0}; /* folds away: x - 0 is x, and x + 0 would not be for -0 */
 }
