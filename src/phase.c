@@ -2,6 +2,8 @@
  * Called by pack.c, plan.c and the rooms of walk.h. */
 #include "phase.h"
 
+#include "memory.h"
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -27,8 +29,9 @@ static uc_taps find_taps(const uc_axis *axis, size_t phase, size_t source) {
 }
 
 uc_taps uc_axis_taps(const uc_axis *axis, size_t output) {
-    return find_taps(axis, (output + axis->padding) % axis->stride,
-                     (output + axis->padding) / axis->stride);
+    size_t phase;
+    const size_t source = uc_divide(output + axis->padding, axis->stride, &phase);
+    return find_taps(axis, phase, source);
 }
 
 uc_taps uc_axis_next_taps(const uc_axis *axis, uc_taps taps) {

@@ -2,6 +2,7 @@
  * Called by tile.c and block.c. */
 #include "walk.h"
 
+#include "memory.h"
 #include "turn.h"
 
 uc_run_classes uc_run_count(const uc_walk *w) {
@@ -18,7 +19,7 @@ uc_run_classes uc_run_count(const uc_walk *w) {
 static uc_run_rows find_run(const uc_walk *w, size_t number) {
     const uc_pass *pass = w->pass;
     const uc_run_classes *c = &w->classes;
-    size_t depth = number / c->all, in_depth = number % c->all;
+    size_t in_depth, depth = uc_divide(number, c->all, &in_depth);
     if (w->plan->borrows) {
         const size_t first = depth / w->axis[0].stride * w->axis[0].stride,
                      left = w->band[0].count - first,
@@ -28,9 +29,11 @@ static uc_run_rows find_run(const uc_walk *w, size_t number) {
         in_depth = side_by_side / depths;
     }
     const bool longer = in_depth < c->longer * c->runs_longer;
-    const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer,
-                 runs = longer ? c->runs_longer : c->runs,
-                 class = index / runs + (longer ? 0 : c->longer), first = index % runs * pass->rows;
+    const size_t index = longer ? in_depth : in_depth - c->longer * c->runs_longer;
+    size_t in_class;
+    const size_t class =
+        uc_divide(index, longer ? c->runs_longer : c->runs, &in_class) + (longer ? 0 : c->longer),
+                 first = in_class * pass->rows;
     const size_t left = c->rows + (class < c->longer) - first;
     return (uc_run_rows){w->band[0].begin + depth, w->band[1].begin + class + first * pass->step,
                          left < pass->rows ? left : pass->rows};
@@ -193,14 +196,15 @@ static void make_channels(uc_walk *w, const uc_run_rows *run, size_t number, siz
 }
 
 void uc_run_make(uc_walk *w, size_t number, size_t runs_before) {
-    const size_t parts = w->pass->parts, part = number % parts, some = w->pass->run_panels,
-                 panels = w->plan->panels.count, end = (part + 1) * panels / parts;
-    const uc_run_rows run = enter_run(w, number / parts);
+    const size_t parts = w->pass->parts, some = w->pass->run_panels, panels = w->plan->panels.count;
+    size_t part, rest;
+    const uc_run_rows run = enter_run(w, uc_divide(number, parts, &part));
     if (w->pass->pours) {
         uc_fill_pour(w, &run, part);
         return;
     }
-    for (size_t p = part * panels / parts; some && p < end; p += some) {
+    const size_t end = some ? uc_divide((part + 1) * panels, parts, &rest) : 0;
+    for (size_t p = some ? uc_divide(part * panels, parts, &rest) : 0; p < end; p += some) {
         uc_walk_enter_panels(w, p, some < end - p ? some : end - p);
         make_channels(w, &run, number, runs_before);
     }
