@@ -158,14 +158,17 @@ void uc_fill_pour(const uc_walk *w, const uc_run_rows *rows, size_t part) {
 
 /* Phases with a column less than others may end a vector before them. */
 static void clear_shorter(const uc_walk *w, const uc_rows *rows) {
+    const uc_kernels *kernels = w->plan->kernels;
     const bool one = w->pass->conv_rows > 1;
     const size_t last = (one ? (rows->rows - 1) * rows->pitch : 0) + w->lanes - 1;
-    if (last % w->plan->kernels->vector_lanes)
+    if (last % kernels->vector_lanes)
         return;
     for (size_t e = w->whole_phases; e < rows->phases; e++)
-        for (size_t r = 0; r < (one ? 1 : rows->rows); r++)
-            uc_rows_clear(w, rows->reals, e * rows->phase_step + r * rows->pitch + last,
-                          rows->lanes, rows->channels);
+        for (size_t r = 0; r < (one ? 1 : rows->rows); r++) {
+            const size_t first = e * rows->phase_step + r * rows->pitch + last;
+            uc_clear_lanes(kernels, rows->reals, first, first + kernels->vector_lanes, rows->lanes,
+                           rows->channels);
+        }
 }
 
 /* Rows of one phase along the height. */
@@ -194,8 +197,9 @@ static void fill_phase(const uc_walk *w, size_t depth, size_t height, const uc_r
 void uc_fill_rows(const uc_walk *w, size_t depth, size_t height, size_t count, uc_rows *rows) {
     *rows = uc_walk_rows(w, w->plan->chain.conv_stage + 1, count);
     if (w->plan->spreads || w->plan->casts)
-        uc_rows_clear(w, rows->reals, rows->phase_step - w->plan->kernels->vector_lanes,
-                      rows->phase_step, rows->channels * rows->phases);
+        uc_clear_lanes(w->plan->kernels, rows->reals,
+                       rows->phase_step - w->plan->kernels->vector_lanes, rows->phase_step,
+                       rows->phase_step, rows->channels * rows->phases);
     if (w->plan->spreads)
         uc_spread_fill(w, depth, height, rows);
     else if (w->plan->casts)

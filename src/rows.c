@@ -33,20 +33,13 @@ void uc_rows_load(const uc_walk *w, size_t c, size_t depth, size_t height, size_
     w->plan->kernels->load(chain->dtype, row, reals, columns);
 }
 
-void uc_rows_clear(const uc_walk *w, void *reals, size_t first, size_t step, size_t count) {
-    const uc_kernels *kernels = w->plan->kernels;
-    kernels->combine(&(uc_combine){.out = (char *)reals + first * kernels->real_bytes,
-                                   .count = count,
-                                   .out_step = step,
-                                   .lanes = kernels->vector_lanes});
-}
-
 /* Rows to fill up to their columns. */
 static uc_rows fresh_rows(const uc_walk *w, size_t stages, size_t count) {
     const uc_rows rows = uc_walk_rows(w, stages, count);
-    const size_t vector = w->plan->kernels->vector_lanes;
-    if (rows.columns % vector || rows.rows > 1)
-        uc_rows_clear(w, rows.reals, rows.lanes - vector, rows.lanes, rows.channels);
+    const uc_kernels *kernels = w->plan->kernels;
+    if (rows.columns % kernels->vector_lanes || rows.rows > 1)
+        uc_clear_lanes(kernels, rows.reals, rows.lanes - kernels->vector_lanes, rows.lanes,
+                       rows.lanes, rows.channels);
     return rows;
 }
 
@@ -89,8 +82,8 @@ static void pool_rows(const uc_walk *w, size_t stages, size_t depth, size_t heig
                          : uc_plan_merged(plan, w->pass, stages, count);
     merged.reals = w->buffer + w->pass->merged_at[stages] * plan->kernels->real_bytes;
     merged.columns = uc_walk_columns(w, stages - 1);
-    uc_rows_clear(w, merged.reals, merged.phase_step - plan->kernels->vector_lanes,
-                  merged.phase_step, merged.channels * merged.phases);
+    uc_clear_lanes(plan->kernels, merged.reals, merged.phase_step - plan->kernels->vector_lanes,
+                   merged.phase_step, merged.phase_step, merged.channels * merged.phases);
     bool begun[UC_MAX_ROWS] = {false};
 
     const size_t front = depth * window[0], back = front + window[0];

@@ -171,11 +171,6 @@ void uc_rows_make(const uc_walk *w, size_t stages, size_t depth, size_t height, 
 /* What the op of a stage gets. measured: of its rows, if they are as measured. */
 uc_finish uc_rows_finish_of(const uc_walk *w, size_t s, const uc_summary *measured);
 
-/* Clears a vector of every row from lane `first` on, rows lying a step apart. Ops take whole
- * vectors, and what a buffer held before may be denormals: some CPUs take a hundred cycles for each
- * product of one, also in lanes that nobody looks at. */
-void uc_rows_clear(const uc_walk *w, void *reals, size_t first, size_t step, size_t count);
-
 /* Runs the ops of stages [first, stages): those don't look sideways, and take a strip of lanes
  * through all of them before the next strip. sums: NULL, or rows of the same shape that the last op
  * adds its results to. */

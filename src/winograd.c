@@ -564,18 +564,6 @@ static size_t used_lanes(const uc_block *block) {
                        block->winograd->kernels->vector_lanes);
 }
 
-/* Lanes that nobody fills are zeros: what a buffer held before may be denormals, and on some CPUs
- * each product of one takes a hundred cycles. */
-static void clear_lanes(const chunk *c, char *rows, size_t first, size_t end, size_t step,
-                        size_t count) {
-    const uc_kernels *kernels = c->block->winograd->kernels;
-    if (first < end)
-        kernels->combine(&(uc_combine){.out = rows + first * kernels->real_bytes,
-                                       .count = count,
-                                       .out_step = step,
-                                       .lanes = end - first});
-}
-
 /* A plane's last vector, where the last row of tiles ends before it does. */
 static void clear_plane(const chunk *c) {
     const uc_winograd *w = c->block->winograd;
@@ -584,8 +572,8 @@ static void clear_plane(const chunk *c) {
                  last = (c->block->rows - 1) * blocks->tiles[2],
                  written = last + uc_round_up(blocks->tiles[2], vector);
     if (!vectors_in_rows(blocks) && written < used)
-        clear_lanes(c, c->plane, used - vector, used, blocks->lanes,
-                    w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels);
+        uc_clear_lanes(w->kernels, c->plane, used - vector, used, blocks->lanes,
+                       w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels);
 }
 
 /* From the plane of a depth to its place: the inputs of points at one height. */
@@ -826,9 +814,10 @@ void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, voi
     const uc_toom *const *dim = block->winograd->dim;
     chunk c = chunk_of(block);
     for (size_t i = 0; i < dim[0]->outputs * dim[1]->outputs; i++)
-        clear_lanes(&c, (char *)rows + i * row_set * block->winograd->kernels->real_bytes,
-                    used_lanes(block), blocks->lanes, blocks->lanes,
-                    channels_of(block) * uc_toom_tile(dim[2]));
+        uc_clear_lanes(block->winograd->kernels,
+                       (char *)rows + i * row_set * block->winograd->kernels->real_bytes,
+                       used_lanes(block), blocks->lanes, blocks->lanes,
+                       channels_of(block) * uc_toom_tile(dim[2]));
     if (block->by_taps) {
         fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
         return;

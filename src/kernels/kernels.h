@@ -349,6 +349,18 @@ typedef struct uc_kernels {
     void (*scales[UC_OP_COUNT])(const uc_finish *finish, size_t channels, void *scales);
 } uc_kernels;
 
+/* Clears lanes [first, end) of `count` rows that lie a step apart, whole vectors from `first` on.
+ * Ops and products take whole vectors, and what a buffer held before may be denormals: some CPUs
+ * take a hundred cycles for each product of one, also in lanes that nobody looks at. */
+static inline void uc_clear_lanes(const uc_kernels *kernels, void *reals, size_t first, size_t end,
+                                  size_t step, size_t count) {
+    if (first < end)
+        kernels->combine(&(uc_combine){.out = (char *)reals + first * kernels->real_bytes,
+                                       .count = count,
+                                       .out_step = step,
+                                       .lanes = end - first});
+}
+
 extern const uc_kernels uc_kernels_portable_f32, uc_kernels_portable_f64;
 extern const uc_kernels uc_kernels_avx2_f32, uc_kernels_avx2_f64;
 extern const uc_kernels uc_kernels_avx512_f32, uc_kernels_avx512_f64;
