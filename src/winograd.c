@@ -225,6 +225,7 @@ static size_t phase_rows(const uc_winograd *w) {
 typedef struct scratch {
     size_t inputs, by_depth, by_height; /* combined inputs; on the way, along depth and height */
     size_t plane;                       /* and those of one depth, where rows share vectors */
+    size_t by_taps;                     /* outputs of one panel, tap by tap */
     size_t products;
     size_t total;
 } scratch;
@@ -238,12 +239,12 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     const size_t outputs[UC_SPACE] = {w->dim[0]->outputs, w->dim[1]->outputs, w->dim[2]->outputs};
     scratch s;
     s.inputs = uc_round_up(b->lanes, b->pair) / b->pair * b->pair_step;
-    s.plane =
-        vectors_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->lanes + b->pair;
+    s.plane = vectors_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->plane_lanes;
     s.by_height = w->conv->in.channels * outputs[2] * b->plane_step;
     s.by_depth = s.by_height * (w->dim[1]->window + 1);
+    s.by_taps = w->kernels->panel * uc_round_up(b->tiles[2], w->kernels->vector_lanes);
     s.products = UC_TOOM_SCRATCH(w->kernels->panel, 2 * w->kernels->vector_lanes, outputs);
-    s.total = s.inputs + s.by_depth + s.by_height + s.plane + s.products;
+    s.total = s.inputs + s.by_depth + s.by_height + s.plane + s.by_taps + s.products;
     return s;
 }
 
@@ -280,7 +281,7 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     double best = INFINITY;
     const size_t all_rows = may_go_across(w, b) ? b->tiles[0] * b->tiles[1] : b->tiles[1];
     for (size_t rows = 1; rows <= all_rows; rows++) {
-        const size_t lanes = rows * b->tiles[2] + vector;
+        const size_t lanes = uc_round_up(rows * b->tiles[2], vector);
         if (rows > 1 &&
             (lanes > w->rows_bytes / lane_rows || lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
             break;
@@ -300,8 +301,8 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
         }
     }
     b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
-    b->used = uc_round_up(b->tile_rows * b->tiles[2], vector);
-    b->lanes = uc_round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
+    b->lanes = uc_round_up(b->tile_rows * b->tiles[2], vector);
+    b->plane_lanes = uc_round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
     b->pair = 2 * vector;
     b->pair_step = input_rows(w) * in_channels * b->pair;
     b->rows_bytes = b->lanes * lane_rows;
@@ -309,8 +310,8 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     const size_t pairs = CHUNK_BYTES / bytes / phase_rows(w) / in_channels / b->pair;
     b->chunk = (pairs ? pairs : 1) * b->pair;
     /* One vector as the last chunk would have all weights come from afar for itself. */
-    const bool alone = b->used % b->chunk == vector && b->used < 3 * b->chunk;
-    b->chunk = b->chunk < b->used && !alone ? b->chunk : b->used;
+    const bool alone = b->lanes % b->chunk == vector && b->lanes < 3 * b->chunk;
+    b->chunk = b->chunk < b->lanes && !alone ? b->chunk : b->lanes;
     b->plane_step = uc_round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
     b->scratch_elems = scratch_of(w, b).total;
 }
@@ -338,7 +339,7 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
 static double inputs_cost(const uc_winograd *w, const uc_blocks *b) {
     const uc_toom *const *dim = w->dim;
     const double in_channels = (double)w->conv->in.channels, tile_rows = (double)b->tile_rows,
-                 vector = (double)w->kernels->vector_lanes, vectors = (double)b->used / vector,
+                 vector = (double)w->kernels->vector_lanes, vectors = (double)b->lanes / vector,
                  rows = (double)input_rows(w);
     const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
                          in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
@@ -352,7 +353,7 @@ static double pair_cost(const uc_winograd *w, const uc_blocks *b, size_t d, size
     const uc_toom_phase *depth = &dim[0]->phase[d], *height = &dim[1]->phase[h];
     const double in_channels = (double)w->conv->in.channels,
                  out_channels = (double)w->conv->out.channels,
-                 vectors = (double)b->used / (double)w->kernels->vector_lanes;
+                 vectors = (double)b->lanes / (double)w->kernels->vector_lanes;
     double made = 0;
     for (size_t e = 0; e < dim[2]->stride; e++) {
         const uc_toom_phase *width = &dim[2]->phase[e];
@@ -369,7 +370,7 @@ static double pair_cost(const uc_winograd *w, const uc_blocks *b, size_t d, size
     /* Fewer than 4 channels by 2 vectors are too few accumulators. */
     const double panel =
         out_channels / (double)uc_panels_of(w->conv->out.channels, w->kernels->panel).count;
-    return COST_PRODUCT * uc_lanes_cost(b->used, w->kernels->vector_lanes) *
+    return COST_PRODUCT * uc_lanes_cost(b->lanes, w->kernels->vector_lanes) *
                (double)pair_count(w, d, h, products_of) * in_channels * out_channels *
                fmax(1, 4 / panel) +
            COST_OUTPUT * vectors * made * out_channels;
@@ -432,7 +433,7 @@ void uc_winograd_find_reads(const uc_winograd *w, size_t *reads) {
 typedef struct chunk {
     const uc_block *block;
     size_t first, lanes;
-    char *inputs, *by_depth, *by_height, *plane, *products;
+    char *inputs, *by_depth, *by_height, *plane, *by_taps, *products;
 } chunk;
 
 /* Rows of inputs in planes: from one channel to the next, and from one plane to the next. */
@@ -542,8 +543,8 @@ static void combine_tile_row(const chunk *c, size_t depth, uint32_t heights, siz
         const size_t row = h * dim[2]->rows * in_channels;
         if (!vectors_in_rows(blocks)) {
             combine_columns(c, &rows, 0, tiles,
-                            c->plane + (row * blocks->lanes + tile_row * tiles) * bytes,
-                            blocks->lanes);
+                            c->plane + (row * blocks->plane_lanes + tile_row * tiles) * bytes,
+                            blocks->plane_lanes);
             continue;
         }
         for (size_t lane = 0, some; lane < tiles; lane += some) {
@@ -572,7 +573,7 @@ static void clear_plane(const chunk *c) {
                  last = (c->block->rows - 1) * blocks->tiles[2],
                  written = last + uc_round_up(blocks->tiles[2], vector);
     if (!vectors_in_rows(blocks) && written < used)
-        uc_clear_lanes(w->kernels, c->plane, used - vector, used, blocks->lanes,
+        uc_clear_lanes(w->kernels, c->plane, used - vector, used, blocks->plane_lanes,
                        w->dim[1]->rows * w->dim[2]->rows * w->conv->in.channels);
 }
 
@@ -587,11 +588,11 @@ static void place_plane(const chunk *c, size_t depth, size_t height) {
                           (depth * w->dim[1]->rows + height) * rows * blocks->pair;
         w->kernels->combine(
             &(uc_combine){.terms = 1,
-                          .in = {c->plane + (height * rows * blocks->lanes + lane) * bytes},
+                          .in = {c->plane + (height * rows * blocks->plane_lanes + lane) * bytes},
                           .factor = {1},
                           .out = c->inputs + at * bytes,
                           .count = rows,
-                          .in_step = blocks->lanes,
+                          .in_step = blocks->plane_lanes,
                           .out_step = blocks->pair,
                           .lanes = left < blocks->pair ? left : blocks->pair});
     }
@@ -637,23 +638,25 @@ static uc_toom_run run_of(const chunk *c, const uc_winograd *w, const uc_toom_ph
     return run;
 }
 
-/* Runs every panel of channels of the block. `rows` are those of its first channel at the chunk's
- * first lane; `weights` those of the phase along depth and height, `count` for each two channels,
- * of which `before` come before those of the one along the width. */
-static void run_panels(const chunk *c, const uc_winograd *w, uc_toom_run *run, const char *weights,
-                       size_t count, size_t before, char *rows) {
-    const uc_block *block = c->block;
+/* Runs a panel of channels. `weights` are those of the phase along depth and height, `count` for
+ * each two channels, of which `before` come before those of the one along the width. */
+static void run_panel(const uc_winograd *w, uc_toom_run *run, const char *weights, size_t count,
+                      size_t before, size_t panel, char *rows) {
     const size_t bytes = w->kernels->real_bytes;
     const uc_panels cut = uc_panels_of(w->conv->out.channels, w->kernels->panel);
-    const size_t first = uc_panel_begin(cut, block->first_panel);
-    for (size_t p = block->first_panel; p < block->first_panel + block->panels; p++) {
-        const size_t begin = uc_panel_begin(cut, p);
-        run->rows = uc_panel_size(cut, p);
-        run->u = weights + (begin * count + before * run->rows) * w->conv->in.channels * bytes;
-        run->bias = (const char *)w->bias + begin * bytes;
-        run->out = rows + (begin - first) * run->out_channel * bytes;
-        w->kernels->toom(run);
-    }
+    const size_t begin = uc_panel_begin(cut, panel);
+    run->rows = uc_panel_size(cut, panel);
+    run->u = weights + (begin * count + before * run->rows) * w->conv->in.channels * bytes;
+    run->bias = (const char *)w->bias + begin * bytes;
+    run->out = rows;
+    w->kernels->toom(run);
+}
+
+/* Channels of a block before one of its panels. */
+static size_t channels_before(const uc_block *block, size_t panel) {
+    const uc_winograd *w = block->winograd;
+    const uc_panels cut = uc_panels_of(w->conv->out.channels, w->kernels->panel);
+    return uc_panel_begin(cut, panel) - uc_panel_begin(cut, block->first_panel);
 }
 
 /* All phases along the width. */
@@ -669,8 +672,10 @@ static void fill_chunk(const chunk *c, size_t phase_d, size_t phase_h, char *row
                                                 &w->dim[1]->phase[phase_h], &w->dim[2]->phase[e]};
         uc_toom_run run = run_of(c, w, phase, read, row_set);
         run.v = c->inputs + c->first / run.v_step * run.v_pair * bytes;
-        run_panels(c, w, &run, weights, count, before,
-                   rows + (e * c->block->blocks->lanes + c->first) * bytes);
+        char *of_phase = rows + (e * c->block->blocks->lanes + c->first) * bytes;
+        for (size_t i = 0, p = c->block->first_panel; i < c->block->panels; i++, p++)
+            run_panel(w, &run, weights, count, before, p,
+                      of_phase + channels_before(c->block, p) * run.out_channel * bytes);
         before += weights_of(phase[0]) * weights_of(phase[1]) * weights_of(phase[2]);
         read += products_of(phase[0]) * products_of(phase[1]) * products_of(phase[2]);
     }
@@ -724,14 +729,21 @@ static void find_taps(const chunk *c, size_t tile_row, const size_t output[UC_SP
         }
 }
 
-/* Output (d, h) of every tile of a row of tiles, tap by tap. */
+/* Output (d, h) of some tiles of a row of them, tap by tap. Panels are made apart: of whole vectors
+ * the last may reach beyond the row, where another is. */
 static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[2],
                            const size_t phase[2], char *rows, size_t row_set) {
     const uc_block *block = c->block;
+    const uc_blocks *blocks = block->blocks;
     const uc_winograd *w = block->winograd, *plain = block->plain;
-    const size_t bytes = w->kernels->real_bytes;
+    const size_t bytes = w->kernels->real_bytes, channel = uc_toom_tile(w->dim[2]) * blocks->lanes,
+                 left = blocks->tiles[2] - c->first, tiles = left < c->lanes ? left : c->lanes,
+                 count = pair_count(plain, phase[0], phase[1], weights_of);
     const char *weights =
         (const char *)plain->weights + pair_offset(plain, phase[0], phase[1]) * bytes;
+    rows += ((output[0] * w->dim[1]->outputs + output[1]) * row_set + tile_row * blocks->tiles[2] +
+             c->first) *
+            bytes;
     size_t read[MOST_READS], before = 0;
     for (size_t e = 0; e < plain->dim[2]->stride; e++) {
         const uc_toom_phase *along[UC_SPACE] = {&plain->dim[0]->phase[phase[0]],
@@ -742,12 +754,16 @@ static void fill_plain_row(const chunk *c, size_t tile_row, const size_t output[
             uc_toom_run run = run_of(c, plain, along, read, row_set);
             run.v = (const char *)block->slab + c->first * bytes;
             run.v_step = block->channel_step;
-            run.v_pair = block->blocks->pair;
-            const size_t at = (output[0] * w->dim[1]->outputs + output[1]) * row_set +
-                              (k * w->dim[2]->stride + e) * block->blocks->lanes +
-                              tile_row * block->blocks->tiles[2] + c->first;
-            run_panels(c, plain, &run, weights, pair_count(plain, phase[0], phase[1], weights_of),
-                       before, rows + at * bytes);
+            run.v_pair = blocks->pair;
+            run.out_channel = c->lanes;
+            char *of_phase = rows + (k * w->dim[2]->stride + e) * blocks->lanes * bytes;
+            for (size_t i = 0, p = block->first_panel; i < block->panels; i++, p++) {
+                run_panel(plain, &run, weights, count, before, p, c->by_taps);
+                char *to = of_phase + channels_before(block, p) * channel * bytes;
+                for (size_t o = 0; o < run.rows; o++)
+                    memcpy(to + o * channel * bytes, c->by_taps + o * c->lanes * bytes,
+                           tiles * bytes);
+            }
         }
         before += weights_of(along[0]) * weights_of(along[1]) * weights_of(along[2]);
     }
@@ -769,14 +785,6 @@ static void fill_plain(chunk *c, const size_t phase[2], char *rows, size_t row_s
         }
 }
 
-/* The output channels that a block makes. */
-static size_t channels_of(const uc_block *block) {
-    const uc_winograd *w = block->winograd;
-    const uc_panels cut = uc_panels_of(w->conv->out.channels, w->kernels->panel);
-    return uc_panel_begin(cut, block->first_panel + block->panels) -
-           uc_panel_begin(cut, block->first_panel);
-}
-
 /* A block's buffers. */
 static chunk chunk_of(const uc_block *block) {
     const size_t bytes = block->winograd->kernels->real_bytes;
@@ -785,7 +793,8 @@ static chunk chunk_of(const uc_block *block) {
     c.by_depth = c.inputs + sizes.inputs * bytes;
     c.by_height = c.by_depth + sizes.by_depth * bytes;
     c.plane = c.by_height + sizes.by_height * bytes;
-    c.products = c.plane + sizes.plane * bytes;
+    c.by_taps = c.plane + sizes.plane * bytes;
+    c.products = c.by_taps + sizes.by_taps * bytes;
     return c;
 }
 
@@ -810,19 +819,21 @@ void uc_winograd_combine(uc_block *block, size_t first_phase, size_t phases) {
 
 void uc_winograd_fill(const uc_block *block, size_t phase_d, size_t phase_h, void *rows,
                       size_t row_set) {
+    const uc_winograd *w = block->winograd;
     const uc_blocks *blocks = block->blocks;
-    const uc_toom *const *dim = block->winograd->dim;
     chunk c = chunk_of(block);
-    for (size_t i = 0; i < dim[0]->outputs * dim[1]->outputs; i++)
-        uc_clear_lanes(block->winograd->kernels,
-                       (char *)rows + i * row_set * block->winograd->kernels->real_bytes,
-                       used_lanes(block), blocks->lanes, blocks->lanes,
-                       channels_of(block) * uc_toom_tile(dim[2]));
+    /* Taps make tiles alone, points whole vectors of them. */
+    const size_t used = used_lanes(block),
+                 made = block->by_taps ? used - w->kernels->vector_lanes : used;
+    for (size_t i = 0; i < w->dim[0]->outputs * w->dim[1]->outputs; i++)
+        uc_clear_lanes(w->kernels, (char *)rows + i * row_set * w->kernels->real_bytes, made,
+                       blocks->lanes, blocks->lanes,
+                       channels_before(block, block->first_panel + block->panels) *
+                           uc_toom_tile(w->dim[2]));
     if (block->by_taps) {
         fill_plain(&c, (const size_t[]){phase_d, phase_h}, rows, row_set);
         return;
     }
-    const size_t used = used_lanes(block);
     for (c.first = 0; c.first < used; c.first += c.lanes) {
         const size_t left = used - c.first;
         c.lanes = left < blocks->chunk ? left : blocks->chunk;

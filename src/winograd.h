@@ -53,7 +53,8 @@ typedef struct uc_blocks {
     size_t tile_rows;
     bool across;
     size_t groups;          /* blocks of a depth, if not */
-    size_t used, lanes;     /* of a row set: whole vectors; lanes: with room for a last vector */
+    size_t lanes;           /* of a row set: whole vectors */
+    size_t plane_lanes;     /* of its combined inputs on the way: with room for a last vector */
     size_t chunk;           /* lanes of a chunk at most */
     size_t pair, pair_step; /* lanes of two vectors; reals of the combined inputs of so many */
     size_t plane_step;      /* of the slab: lanes of a plane */

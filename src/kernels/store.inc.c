@@ -10,6 +10,12 @@ typedef struct NAME(row) {
     size_t lanes, columns, room;
 } NAME(row);
 
+/* From a lane of a channel on: the rest of the phase, and of all phases of the channels behind it.
+ */
+INLINE size_t NAME(room_from)(const uc_rows *rows, size_t channel, size_t lane) {
+    return (rows->channels - channel - 1) * rows->lanes + rows->phase_step - lane;
+}
+
 /* A vector of 1, 2, 3, 4, 6, 8 or 12 phases, zipped; `phases` is a constant where this is expanded.
  */
 INLINE void NAME(put_zipped)(const size_t phases, NAME(place) place, size_t at, const vec v[12]) {
@@ -199,7 +205,7 @@ INLINE void NAME(store_as)(const uc_form form, const bool stream, const uc_rows 
                                    scales ? scales[c] : 1,
                                    lanes,
                                    rows->columns,
-                                   rows->phase_step - lane};
+                                   NAME(room_from)(rows, c, lane)};
             const size_t at = (c * channel_step + r * row_step) * bytes;
             char *to = (char *)elements + at;
             /* every channel is a page of its own */
@@ -244,20 +250,20 @@ static __attribute__((noinline)) void NAME(zip_any)(const NAME(row) * row, uc_fo
  * to ZIPPED_OVER phases of one too many. `phases` is a constant where this is expanded, or 0. */
 #define ZIPPED_OVER 4
 INLINE void NAME(zip_rows_of)(const size_t phases, const uc_form form, const uc_rows *rows,
-                              const REAL *channel, REAL times, size_t first, size_t count,
-                              char *to) {
+                              size_t channel, REAL times, size_t first, size_t count, char *to) {
     const size_t bytes = form == FORM_REAL ? sizeof(REAL) : sizeof(uc_half),
                  sets = rows->sets ? rows->sets : 1,
                  lanes = phases ? (rows->columns - 1) / phases / LANES * LANES + LANES : 0;
+    const REAL *reals = (const REAL *)rows->reals + channel * rows->lanes;
     size_t set = first % sets, lane = uc_row_at(rows, first);
     for (size_t r = 0; r < count; r++, to += rows->columns * bytes) {
-        const NAME(row) row = {channel + lane,
+        const NAME(row) row = {reals + lane,
                                rows->phases,
                                rows->phase_step,
                                times,
                                rows->columns / rows->phases,
                                rows->columns,
-                               rows->phase_step - lane};
+                               NAME(room_from)(rows, channel, lane)};
         const NAME(place) place = {to, form, false, NULL};
         if (phases && lanes <= row.room)
             for (size_t j = 0; j < lanes; j += LANES)
@@ -271,7 +277,7 @@ INLINE void NAME(zip_rows_of)(const size_t phases, const uc_form form, const uc_
     }
 }
 
-INLINE void NAME(zip_rows)(const uc_form form, const uc_rows *rows, const REAL *channel, REAL times,
+INLINE void NAME(zip_rows)(const uc_form form, const uc_rows *rows, size_t channel, REAL times,
                            size_t first, size_t count, char *to) {
     switch (form != FORM_F16 || HAS_F16 ? rows->phases : 0) {
 #define ZIP_PHASES(phases)                                                                         \
@@ -303,7 +309,7 @@ INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t c
     for (size_t r = first, count; row <= STAGED_BYTES / 2 && r < end; r += count) {
         const size_t fit = (STAGED_BYTES - filled) / row;
         count = fit < end - r ? fit : end - r;
-        NAME(zip_rows)(form, rows, reals, times, r, count, staged + filled);
+        NAME(zip_rows)(form, rows, channel, times, r, count, staged + filled);
         filled += count * row;
         to = NAME(stream_lines)(to, staged, &filled, &skipped);
     }
@@ -313,8 +319,13 @@ INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t c
             count = rows->columns - begin < most ? rows->columns - begin : most;
             const size_t lane = uc_row_at(rows, r) + begin / rows->phases;
             const NAME(row)
-                piece = {reals + lane,         rows->phases, rows->phase_step,       times,
-                         count / rows->phases, count,        rows->phase_step - lane};
+                piece = {reals + lane,
+                         rows->phases,
+                         rows->phase_step,
+                         times,
+                         count / rows->phases,
+                         count,
+                         NAME(room_from)(rows, channel, lane)};
             NAME(zip_any)(&piece, form, staged + filled);
             filled += count * bytes;
             to = NAME(stream_lines)(to, staged, &filled, &skipped);
