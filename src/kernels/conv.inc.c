@@ -30,6 +30,10 @@ INLINE void NAME(step)(const size_t rows, const size_t vectors, const bool first
             PIN(input[v]);
         }
         UNROLL for (size_t c = 0; c < rows; c++) {
+            if (vectors == 1 && !first) {
+                ADD_NUMBER_PRODUCT(sum[c], w[c], input[0]);
+                continue;
+            }
             vec weight = splat(w[c]);
             PIN(weight);
             UNROLL for (size_t v = 0; v < vectors; v++)

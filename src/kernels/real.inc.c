@@ -47,6 +47,8 @@
 #undef PIN
 #undef MULTIPLY_ADD
 #undef ADD_PRODUCT
+#undef MULTIPLY_ADD_NUMBER
+#undef ADD_NUMBER_PRODUCT
 #undef load_vector
 #undef store_vector
 #undef EACH_LANE
