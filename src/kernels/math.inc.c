@@ -218,9 +218,10 @@ INLINE vec NAME(gelu_of)(vec x) {
     const vec bounded = lesser(splat(TAIL_END), a);
     const vec value = choose(x > 0, x, x * 0) - bounded * NAME(normal_tail)(bounded);
     /* The same value for the same x, whatever its neighbours are. */
-    vec root;
-    NAME(near_roots)(1, &x, &root);
-    return choose(a <= NEAR_END, NAME(gelu_near)(x, root), value);
+    const vec one[1] = {x};
+    vec root[1];
+    NAME(near_roots)(1, one, root);
+    return choose(a <= NEAR_END, NAME(gelu_near)(x, root[0]), value);
 }
 
 /* An exponential of at most 0 never overflows. What is more than a half is taken from 1: so

@@ -318,14 +318,13 @@ INLINE void NAME(store_joined)(const uc_form form, const uc_rows *rows, size_t c
         for (size_t begin = 0, count; begin < rows->columns; begin += count) {
             count = rows->columns - begin < most ? rows->columns - begin : most;
             const size_t lane = uc_row_at(rows, r) + begin / rows->phases;
-            const NAME(row)
-                piece = {reals + lane,
-                         rows->phases,
-                         rows->phase_step,
-                         times,
-                         count / rows->phases,
-                         count,
-                         NAME(room_from)(rows, channel, lane)};
+            const NAME(row) piece = {reals + lane,
+                                     rows->phases,
+                                     rows->phase_step,
+                                     times,
+                                     count / rows->phases,
+                                     count,
+                                     NAME(room_from)(rows, channel, lane)};
             NAME(zip_any)(&piece, form, staged + filled);
             filled += count * bytes;
             to = NAME(stream_lines)(to, staged, &filled, &skipped);
