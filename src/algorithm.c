@@ -97,6 +97,13 @@ static size_t rows_bytes(const uc_chain *chain) {
     return (size_t)(pool ? 1024 : 700) << 10;
 }
 
+static bool pools_behind(const uc_chain *chain) {
+    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
+        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
+            return true;
+    return false;
+}
+
 /* The first stage behind the convolution that needs all of space, or 0. */
 static size_t everything_stage(const uc_chain *chain) {
     for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
@@ -118,7 +125,8 @@ static uc_winograd winograd_of(const search *s) {
     return (uc_winograd){.kernels = s->plan->kernels,
                          .conv = s->conv,
                          .rows_bytes = rows_bytes(chain),
-                         .one_depth = everything_stage(chain) != 0};
+                         .one_depth = everything_stage(chain) != 0,
+                         .parts = !everything_stage(chain) && !pools_behind(chain)};
 }
 
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */
@@ -193,14 +201,14 @@ static const char *try_outputs(const search *s, const size_t outputs[UC_SPACE], 
     if (relative_error(s, w) > most_error(s))
         return "rounding errors would grow too much";
     *at = AT_SIZE;
-    uc_blocks blocks;
-    uc_winograd_blocks(w, s->space, &blocks);
-    if (blocks.rows_bytes > w->rows_bytes || blocks.input_bytes > UC_WINOGRAD_INPUT_BYTES)
+    uc_blocks blocks[UC_BLOCK_PARTS];
+    uc_winograd_blocks(w, s->space, blocks);
+    if (blocks->rows_bytes > w->rows_bytes || blocks->input_bytes > UC_WINOGRAD_INPUT_BYTES)
         return "one row of tiles does not fit the cache";
     size_t weights;
     if (!uc_winograd_weights(w, &weights) || weights > WEIGHTS_BYTES / bytes)
         return "the transformed weights would be too large";
-    *cost = uc_winograd_cost(w, &blocks);
+    *cost = uc_winograd_cost(w, blocks);
     return NULL;
 }
 

@@ -6,20 +6,61 @@
 
 #include "memory.h"
 
-/* The first depth of tiles that a band has. */
-static size_t first_depth(const uc_walk *w) {
-    return w->band[0].begin / w->pass->block[0];
+/* The tiles that a band has: the first depth and row of them, and how many. */
+typedef struct tiles {
+    size_t depth, depths, row, rows;
+} tiles;
+
+static tiles find_tiles(const uc_walk *w) {
+    const uc_pass *pass = w->pass;
+    const uc_span *band = w->band;
+    return (tiles){.depth = band[0].begin / pass->block[0],
+                   .depths = (band[0].count - 1) / pass->block[0] + 1,
+                   .row = band[1].begin / pass->step,
+                   .rows = (band[1].count - 1) / pass->step + 1};
 }
 
-size_t uc_block_depths(const uc_walk *w) {
-    return (w->band[0].count - 1) / w->pass->block[0] + 1;
+/* How many blocks of a part a depth of the band has, and all of them. */
+static size_t depth_blocks(const uc_blocks *blocks, const tiles *band) {
+    return (band->rows - 1) / blocks->tile_rows + 1;
+}
+
+static size_t part_blocks(const uc_blocks *blocks, const tiles *band) {
+    if (!blocks->tiles[2])
+        return 0;
+    return blocks->across ? uc_blocks_count(blocks, band->depths)
+                          : depth_blocks(blocks, band) * band->depths;
+}
+
+size_t uc_block_count(const uc_walk *w) {
+    const tiles band = find_tiles(w);
+    size_t count = 0;
+    for (size_t i = 0; i < UC_BLOCK_PARTS; i++)
+        count += part_blocks(&w->pass->blocks[i], &band);
+    return count;
+}
+
+/* Takes the part that a block belongs to, and returns its number in that. */
+static size_t enter_part(uc_walk *w, const tiles *band, size_t number) {
+    const uc_blocks *blocks = w->pass->blocks;
+    const size_t first = part_blocks(&blocks[0], band);
+    const bool second = number >= first;
+    if (w->blocks != &blocks[second] && blocks[1].tiles[2]) {
+        const size_t columns = w->pass->extent.size[2],
+                     cut = blocks[1].first_tile * uc_toom_tile(w->plan->transforms[0].dim[2]);
+        uc_run_enter(w, second ? (uc_span){cut, columns - cut} : (uc_span){0, cut});
+    }
+    w->blocks = &blocks[second];
+    return second ? number - first : number;
 }
 
 /* Block `number` of a band. */
-static uc_block find_block(const uc_walk *w, size_t number) {
+static uc_block enter_block(uc_walk *w, size_t number) {
+    const tiles band = find_tiles(w);
+    const size_t in_part = enter_part(w, &band, number);
     const uc_plan *plan = w->plan;
     const uc_pass *pass = w->pass;
-    const uc_blocks *blocks = &pass->blocks;
+    const uc_blocks *blocks = w->blocks;
     const size_t bytes = plan->kernels->real_bytes;
     uc_block block = {.winograd = &plan->transforms[0],
                       .plain = &plan->transforms[1],
@@ -40,13 +81,13 @@ static uc_block find_block(const uc_walk *w, size_t number) {
                       .scratch = w->buffer + pass->scratch_at * bytes};
     size_t end; /* of the rows of tiles that it may have */
     if (blocks->across) {
-        block.row = first_depth(w) * blocks->tiles[1] + number * blocks->tile_rows;
-        end = (first_depth(w) + uc_block_depths(w)) * blocks->tiles[1];
+        block.row = band.depth * blocks->tiles[1] + in_part * blocks->tile_rows;
+        end = (band.depth + band.depths) * blocks->tiles[1];
     } else {
-        const size_t depth = first_depth(w) + number / w->depth_blocks,
-                     group = number % w->depth_blocks + w->band[1].begin / pass->block[1];
-        block.row = depth * blocks->tiles[1] + group * blocks->tile_rows;
-        end = (depth + 1) * blocks->tiles[1];
+        const size_t of_depth = depth_blocks(blocks, &band),
+                     depth = (band.depth + in_part / of_depth) * blocks->tiles[1];
+        block.row = depth + band.row + in_part % of_depth * blocks->tile_rows;
+        end = depth + band.row + band.rows;
     }
     block.rows = end - block.row < blocks->tile_rows ? end - block.row : blocks->tile_rows;
     return block;
@@ -141,7 +182,7 @@ static uc_rows fill_set(const uc_walk *w, const uc_block *block, const set_at *a
                         char *reals) {
     const uc_plan *plan = w->plan;
     const size_t outputs = plan->outputs[0] * plan->outputs[1], of_phase = set % outputs;
-    uc_rows rows = uc_walk_rows(w, plan->chain.conv_stage + 1, w->pass->rows);
+    uc_rows rows = uc_walk_rows(w, plan->chain.conv_stage + 1, w->blocks->tile_rows);
     size_t elems = rows.channels * rows.lanes;
     if (w->pass->keeps) {
         elems = w->pass->kept_elems;
@@ -208,10 +249,10 @@ size_t uc_block_whole(const uc_walk *w, size_t blocks) {
     return whole;
 }
 
-void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares) {
+void uc_block_make(uc_walk *w, size_t number, size_t share, size_t shares) {
     const uc_chain *chain = &w->plan->chain;
     const uc_pass *pass = w->pass;
-    uc_block block = find_block(w, number);
+    uc_block block = enter_block(w, number);
     const size_t phases = w->axis[0].stride * w->axis[1].stride / shares;
     uc_winograd_combine(&block, phases * share, phases);
     const size_t sets =
@@ -260,7 +301,7 @@ void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares)
         begun[target] = true;
     }
     for (size_t target = 0; target < pass->sets; target++) {
-        uc_rows rows = uc_walk_rows(w, made, pass->rows);
+        uc_rows rows = uc_walk_rows(w, made, w->blocks->tile_rows);
         merged.reals = memory + target * merged_bytes;
         if (begun[target])
             w->plan->kernels->fold[pool->op](&(uc_finish){.stage = pool}, &merged, &rows);
@@ -268,8 +309,8 @@ void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares)
     }
 }
 
-void uc_block_resume(const uc_walk *w, size_t number) {
-    const uc_block block = find_block(w, number);
+void uc_block_resume(uc_walk *w, size_t number) {
+    const uc_block block = enter_block(w, number);
     for (size_t set = 0; set < w->pass->sets; set++) {
         const set_at at = find_set(w, set);
         size_t next;

@@ -65,8 +65,8 @@ uc_rows uc_plan_rows(const uc_plan *plan, const uc_pass *pass, size_t stages, si
         rows.phases = uc_toom_tile(plan->transforms[0].dim[2]);
         if (!conv)
             rows.phases /= chain->stage[made - 1].window[2];
-        rows.pitch = pass->blocks.tiles[2];
-        rows.phase_step = pass->blocks.lanes;
+        rows.pitch = pass->blocks->tiles[2];
+        rows.phase_step = pass->blocks->lanes;
         rows.lanes = rows.width = rows.phases * rows.phase_step;
         return rows;
     }
@@ -278,19 +278,19 @@ static void plan_blocks(const uc_plan *plan, uc_pass *pass) {
     size_t space[UC_SPACE], per_tile[2];
     for (size_t i = 0; i < UC_SPACE; i++)
         space[i] = pass->extent.size[i] * uc_plan_window(&plan->chain, pass->stages, i);
-    uc_winograd_blocks(winograd, space, &pass->blocks);
-    pass->share = uc_winograd_share(winograd, &pass->blocks);
+    uc_winograd_blocks(winograd, space, pass->blocks);
+    pass->share = uc_winograd_share(winograd, pass->blocks);
     for (size_t i = 0; i < 2; i++)
         per_tile[i] =
             uc_toom_tile(winograd->dim[i]) / uc_plan_window(&plan->chain, pass->stages, i);
     pass->block[0] = per_tile[0];
     pass->block[1] =
-        per_tile[1] * (pass->blocks.across ? pass->blocks.tiles[1] : pass->blocks.tile_rows);
+        per_tile[1] * (pass->blocks->across ? pass->blocks->tiles[1] : pass->blocks->tile_rows);
     pass->sets = per_tile[0] * per_tile[1];
     pass->step = per_tile[1];
-    pass->rows = pass->blocks.tile_rows;
+    pass->rows = pass->blocks->tile_rows;
     pass->lead = 0;
-    pass->pitch = winograd->dim[2]->outputs * pass->blocks.plane_step;
+    pass->pitch = winograd->dim[2]->outputs * pass->blocks->plane_step;
 }
 
 /* The zeros around a row of the slab, and so how many rows a run has. */
@@ -506,15 +506,18 @@ static uc_status plan_rows(const uc_plan *plan, uc_pass *pass) {
                uc_size_align(&pass->buffer_elems);
     }
     pass->scratch_at = pass->buffer_elems;
-    fits = fits && uc_size_add(&pass->buffer_elems, pass->blocks.scratch_elems) &&
-           uc_size_align(&pass->buffer_elems);
+    size_t scratch = 0;
+    for (size_t i = 0; i < UC_BLOCK_PARTS; i++)
+        if (pass->blocks[i].scratch_elems > scratch)
+            scratch = pass->blocks[i].scratch_elems;
+    fits = fits && uc_size_add(&pass->buffer_elems, scratch) && uc_size_align(&pass->buffer_elems);
     return fits ? UC_OK : uc_fail(UC_NO_MEMORY, "one row of a stage is larger than memory");
 }
 
 /* The rows of a band go to the phases in turn, and each phase's rows into runs. */
 static void count_runs(uc_pass *pass) {
-    pass->runs = pass->blocks.tile_rows
-                     ? uc_blocks_count(&pass->blocks, pass->blocks.tiles[0]) * pass->sets
+    pass->runs = pass->blocks->tile_rows
+                     ? uc_blocks_count(pass->blocks, pass->blocks->tiles[0]) * pass->sets
                      : 0;
     if (pass->runs) /* there are blocks */
         return;

@@ -79,8 +79,8 @@ typedef struct uc_pass {
 
     /* Winograd: blocks instead of runs. A block makes a set of rows for each output (d, h) of a
      * tile, or for each window of the pool behind it. */
-    uc_blocks blocks;
-    size_t block[2];   /* depths and heights of the pass's space that a block has */
+    uc_blocks blocks[UC_BLOCK_PARTS];
+    size_t block[2];   /* depths and heights of the pass's space that one of the first has */
     size_t sets;       /* row sets of a block */
     double share;      /* uc_winograd_share() */
     size_t scratch_at; /* in a thread's buffer */

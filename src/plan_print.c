@@ -8,7 +8,7 @@
 static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
     const uc_chain *chain = &plan->chain;
     if (plan->winograd)
-        return (double)chain->batch_size * uc_winograd_flops(&plan->transforms[0], &pass->blocks);
+        return (double)chain->batch_size * uc_winograd_flops(&plan->transforms[0], pass->blocks);
     const uc_stage *conv = &chain->stage[chain->conv_stage];
     if (plan->casts)
         return uc_chain_flops(chain) * (double)uc_cast_lanes(plan->kernels, conv->out.channels) /
@@ -23,6 +23,17 @@ static double executed_flops(const uc_plan *plan, const uc_pass *pass) {
         flops *= (double)pass->extent.size[i] * (double)uc_plan_window(chain, pass->stages, i) *
                  (double)conv->conv.kernel[i] / (double)conv->conv.stride[i];
     return flops;
+}
+
+/* A line for each part of its rows that has blocks of its own. */
+static void print_blocks(const uc_plan *plan, const uc_pass *pass, size_t channels, FILE *file) {
+    for (size_t i = 0; i < UC_BLOCK_PARTS && pass->blocks[i].tiles[2]; i++) {
+        const uc_blocks *blocks = &pass->blocks[i];
+        fprintf(file,
+                "tile:      %zu rows of %zu tiles: %zu x %zu outputs x %zu lanes x %zu channels\n",
+                blocks->tile_rows, blocks->tiles[2], plan->outputs[0], plan->outputs[1],
+                uc_toom_tile(plan->transforms[0].dim[2]) * blocks->lanes, channels);
+    }
 }
 
 static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
@@ -45,11 +56,7 @@ static void print_pass(const uc_plan *plan, size_t index, FILE *file) {
                                           pass->woven ? pass->rows : pass->conv_rows);
         const size_t channels = pass->keeps ? pass->block_panels * plan->panel : rows.channels;
         if (plan->winograd)
-            fprintf(
-                file,
-                "tile:      %zu rows of %zu tiles: %zu x %zu outputs x %zu lanes x %zu channels\n",
-                pass->rows, pass->blocks.tiles[2], plan->outputs[0], plan->outputs[1], rows.lanes,
-                channels);
+            print_blocks(plan, pass, channels, file);
         else if (pass->pours)
             fprintf(
                 file,

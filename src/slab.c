@@ -34,7 +34,7 @@ void uc_slab_split(const uc_walk *w, size_t depth_index, size_t first, size_t co
             plan->kernels->split(row + r * made.pitch * bytes, conv->in.size[2], width->first,
                                  width->outputs,
                                  to + (r * pass->row_step + c * pass->channel_step) * bytes,
-                                 pass->blocks.plane_step);
+                                 pass->blocks->plane_step);
     }
     for (size_t r = 0; r < count; r++)
         plan->kernels->magnitudes((const char *)made.reals + r * made.pitch * bytes, made.lanes,

@@ -158,9 +158,7 @@ static size_t run_band(uc_walk *w, size_t runs_before) {
         work.blocks = plan->winograd;
     }
     if (work.blocks) {
-        w->depth_blocks = (w->band[1].count - 1) / pass->block[1] + 1;
-        work.count = pass->blocks.across ? uc_blocks_count(&pass->blocks, uc_block_depths(w))
-                                         : w->depth_blocks * uc_block_depths(w);
+        work.count = uc_block_count(w);
         work.shares = uc_block_shares(w);
         work.whole = uc_block_whole(w, work.count);
     } else {

@@ -35,7 +35,7 @@ typedef struct uc_walk {
     uc_span products;           /* and those of the inputs that it reads */
     uc_run_classes classes;     /* of the runs of one depth of the band */
     size_t segments;            /* of the band: each has them all */
-    size_t depth_blocks;        /* or how many blocks it has */
+    const uc_blocks *blocks;    /* those of the part of its rows that it is at; or NULL */
     uc_axis axis[UC_SPACE];     /* of the convolution */
     uc_taps first_column;       /* of the run, along its width */
     size_t lanes;               /* of a phase along the width, behind the first whole_phases */
@@ -107,6 +107,11 @@ static inline uc_rows uc_walk_rows(const uc_walk *w, size_t stages, size_t count
                        : uc_plan_rows(w->plan, w->pass, stages, count);
     rows.reals = w->buffer + w->pass->rows_at[stages] * w->plan->kernels->real_bytes;
     rows.columns = uc_walk_columns(w, stages);
+    if (stages > w->plan->chain.conv_stage && w->blocks) {
+        rows.pitch = w->blocks->tiles[2];
+        rows.phase_step = w->blocks->lanes;
+        rows.lanes = rows.width = rows.phases * rows.phase_step;
+    }
     if (stages > w->plan->chain.conv_stage && (w->pass->keeps || w->pass->run_panels))
         rows.channels = w->channels;
     if (stages > w->plan->chain.conv_stage && w->pass->keeps)
@@ -255,8 +260,8 @@ size_t uc_run_last_stages(const uc_pass *pass);
 
 /* ---- block.c ---- */
 
-/* Depths of tiles that a band has. */
-size_t uc_block_depths(const uc_walk *w);
+/* How many blocks a band has. */
+size_t uc_block_count(const uc_walk *w);
 
 /* How many shares a block can be cut into, a phase along depth and height each. What several of
  * them read each combines for itself. A pool needs all of them at once. */
@@ -266,9 +271,9 @@ size_t uc_block_shares(const uc_walk *w);
 size_t uc_block_whole(const uc_walk *w, size_t blocks);
 
 /* Makes a block's rows, or those of one of its shares, and stores or measures them. */
-void uc_block_make(const uc_walk *w, size_t number, size_t share, size_t shares);
+void uc_block_make(uc_walk *w, size_t number, size_t share, size_t shares);
 
 /* Goes on from a block's rows as they were measured and kept. */
-void uc_block_resume(const uc_walk *w, size_t number);
+void uc_block_resume(uc_walk *w, size_t number);
 
 #endif

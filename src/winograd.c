@@ -240,7 +240,7 @@ static scratch scratch_of(const uc_winograd *w, const uc_blocks *b) {
     scratch s;
     s.inputs = uc_round_up(b->lanes, b->pair) / b->pair * b->pair_step;
     s.plane = vectors_in_rows(b) ? 0 : b->pair_step / w->dim[0]->rows / b->pair * b->plane_lanes;
-    s.by_height = w->conv->in.channels * outputs[2] * b->plane_step;
+    s.by_height = w->conv->in.channels * outputs[2] * b->plane_reads;
     s.by_depth = s.by_height * (w->dim[1]->window + 1);
     s.by_taps = w->kernels->panel * uc_round_up(b->tiles[2], w->kernels->vector_lanes);
     s.products = UC_TOOM_SCRATCH(w->kernels->panel, 2 * w->kernels->vector_lanes, outputs);
@@ -266,25 +266,20 @@ static bool may_go_across(const uc_winograd *w, const uc_blocks *b) {
            uc_size_mul(&bytes, w->dim[2]->outputs) && bytes <= DEPTH_BYTES;
 }
 
-void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_blocks *b) {
-    const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
-                 in_channels = w->conv->in.channels;
-    for (size_t i = 0; i < UC_SPACE; i++)
-        b->tiles[i] = (space[i] - 1) / uc_toom_tile(w->dim[i]) + 1;
-    const size_t row = uc_round_up(b->tiles[2], vector);
-    /* Narrow rows share vectors, as many as waste the fewest lanes. */
-    const size_t lane_rows = w->dim[0]->outputs * w->dim[1]->outputs * uc_toom_tile(w->dim[2]) *
-                             w->conv->out.channels * bytes,
-                 lane_inputs = input_rows(w) * in_channels * bytes;
+/* How many rows of tiles share vectors: as many as waste the fewest lanes, of which there are at
+ * least and at most so many, where that can be. */
+static void plan_tile_rows(const uc_winograd *w, size_t least, size_t most, uc_blocks *b) {
+    const size_t vector = w->kernels->vector_lanes;
     b->tile_rows = 1;
     b->across = false;
     double best = INFINITY;
     const size_t all_rows = may_go_across(w, b) ? b->tiles[0] * b->tiles[1] : b->tiles[1];
     for (size_t rows = 1; rows <= all_rows; rows++) {
-        const size_t lanes = uc_round_up(rows * b->tiles[2], vector);
-        if (rows > 1 &&
-            (lanes > w->rows_bytes / lane_rows || lanes > UC_WINOGRAD_INPUT_BYTES / lane_inputs))
+        if (rows > 1 && uc_round_up(rows * b->tiles[2], vector) > most)
             break;
+        if (uc_round_up(rows * b->tiles[2], vector) < least && rows < all_rows &&
+            uc_round_up((rows + 1) * b->tiles[2], vector) <= most)
+            continue;
         for (int across = rows > b->tiles[1]; across <= (all_rows > b->tiles[1]); across++) {
             const uc_blocks tried = {.tiles = {b->tiles[0], b->tiles[1], b->tiles[2]},
                                      .tile_rows = rows,
@@ -300,6 +295,21 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
             }
         }
     }
+}
+
+/* The blocks of a part of the rows of tiles, whose tiles are set. */
+static void plan_part(const uc_winograd *w, size_t first_tile, size_t least, size_t most,
+                      uc_blocks *b) {
+    const size_t vector = w->kernels->vector_lanes, bytes = w->kernels->real_bytes,
+                 in_channels = w->conv->in.channels, row = uc_round_up(b->tiles[2], vector),
+                 lane_rows = w->dim[0]->outputs * w->dim[1]->outputs * uc_toom_tile(w->dim[2]) *
+                             w->conv->out.channels * bytes,
+                 lane_inputs = input_rows(w) * in_channels * bytes,
+                 by_rows = w->rows_bytes / lane_rows,
+                 by_inputs = UC_WINOGRAD_INPUT_BYTES / lane_inputs,
+                 lanes = by_rows < by_inputs ? by_rows : by_inputs;
+    b->first_tile = first_tile;
+    plan_tile_rows(w, least, lanes < most ? lanes : most, b);
     b->groups = (b->tiles[1] - 1) / b->tile_rows + 1;
     b->lanes = uc_round_up(b->tile_rows * b->tiles[2], vector);
     b->plane_lanes = uc_round_up((b->tile_rows - 1) * b->tiles[2] + row, vector);
@@ -312,14 +322,51 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE], uc_b
     /* One vector as the last chunk would have all weights come from afar for itself. */
     const bool alone = b->lanes % b->chunk == vector && b->lanes < 3 * b->chunk;
     b->chunk = b->chunk < b->lanes && !alone ? b->chunk : b->lanes;
-    b->plane_step = uc_round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
+    b->plane_reads = uc_round_up(row + (w->dim[2]->window - 1) / w->dim[2]->outputs, vector);
+    b->plane_step = first_tile + b->plane_reads;
     b->scratch_elems = scratch_of(w, b).total;
 }
 
-double uc_winograd_flops(const uc_winograd *w, const uc_blocks *b) {
+static size_t parts_count(const uc_blocks b[UC_BLOCK_PARTS]) {
+    return uc_blocks_count(&b[0], b[0].tiles[0]) +
+           (b[1].tiles[2] ? uc_blocks_count(&b[1], b[1].tiles[0]) : 0);
+}
+
+/* What parts must save: they make some sums twice, and outputs in more pieces. */
+#define PARTS_COST 1.03
+
+void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE],
+                        uc_blocks b[UC_BLOCK_PARTS]) {
+    const size_t vector = w->kernels->vector_lanes;
+    uc_blocks whole = {0};
+    for (size_t i = 0; i < UC_SPACE; i++)
+        whole.tiles[i] = (space[i] - 1) / uc_toom_tile(w->dim[i]) + 1;
+    b[0] = b[1] = whole;
+    b[1].tiles[2] = 0;
+    plan_part(w, 0, 0, SIZE_MAX, &b[0]);
+    const size_t rest = whole.tiles[2] % vector;
+    if (!w->parts || !rest || rest == whole.tiles[2])
+        return;
+    uc_blocks parts[UC_BLOCK_PARTS] = {whole, whole};
+    parts[0].tiles[2] -= rest;
+    parts[1].tiles[2] = rest;
+    /* The second part's rows lie where the first one's do, so they are no larger. */
+    plan_part(w, parts[0].tiles[2], 0, SIZE_MAX, &parts[1]);
+    plan_part(w, 0, parts[1].lanes, SIZE_MAX, &parts[0]);
+    if (parts[1].lanes > parts[0].lanes)
+        plan_part(w, parts[0].tiles[2], 0, parts[0].lanes, &parts[1]);
+    parts[0].plane_step = parts[1].plane_step;
+    if (uc_winograd_cost(w, parts) * idle_cost(parts_count(parts)) * PARTS_COST <
+        uc_winograd_cost(w, b) * idle_cost(parts_count(b)))
+        memcpy(b, parts, sizeof parts);
+}
+
+double uc_winograd_flops(const uc_winograd *w, const uc_blocks b[UC_BLOCK_PARTS]) {
+    double lanes = 0;
+    for (size_t i = 0; i < UC_BLOCK_PARTS && b[i].tiles[2]; i++)
+        lanes += (double)b[i].lanes * (double)uc_blocks_count(&b[i], b[i].tiles[0]);
     return 2 * (double)uc_winograd_products(w) * (double)w->conv->in.channels *
-           (double)w->conv->out.channels * (double)b->lanes *
-           (double)uc_blocks_count(b, b->tiles[0]);
+           (double)w->conv->out.channels * lanes;
 }
 
 /* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of some hundred
@@ -342,7 +389,7 @@ static double inputs_cost(const uc_winograd *w, const uc_blocks *b) {
                  vector = (double)w->kernels->vector_lanes, vectors = (double)b->lanes / vector,
                  rows = (double)input_rows(w);
     const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
-                         in_channels * (double)(dim[2]->outputs * b->plane_step) / vector;
+                         in_channels * (double)(dim[2]->outputs * b->plane_reads) / vector;
     return (COST_INPUT + (vectors_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
            COST_ROW * steps + COST_SUM * rows * tile_rows;
 }
@@ -376,13 +423,16 @@ static double pair_cost(const uc_winograd *w, const uc_blocks *b, size_t d, size
            COST_OUTPUT * vectors * made * out_channels;
 }
 
-double uc_winograd_cost(const uc_winograd *w, const uc_blocks *b) {
-    double block = inputs_cost(w, b);
-    for (size_t d = 0; d < w->dim[0]->stride; d++)
-        for (size_t h = 0; h < w->dim[1]->stride; h++)
-            block += pair_cost(w, b, d, h);
-    return (double)uc_blocks_count(b, b->tiles[0]) * block *
-           (w->conv->out.channels < FEW_CHANNELS ? COST_FEW : 1);
+double uc_winograd_cost(const uc_winograd *w, const uc_blocks b[UC_BLOCK_PARTS]) {
+    double all = 0;
+    for (size_t i = 0; i < UC_BLOCK_PARTS && b[i].tiles[2]; i++) {
+        double block = inputs_cost(w, &b[i]);
+        for (size_t d = 0; d < w->dim[0]->stride; d++)
+            for (size_t h = 0; h < w->dim[1]->stride; h++)
+                block += pair_cost(w, &b[i], d, h);
+        all += (double)uc_blocks_count(&b[i], b[i].tiles[0]) * block;
+    }
+    return all * (w->conv->out.channels < FEW_CHANNELS ? COST_FEW : 1);
 }
 
 double uc_winograd_share(const uc_winograd *w, const uc_blocks *b) {
@@ -467,8 +517,8 @@ static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size
     const size_t row = source_row(block, depth_tap, height_tap, tile_row);
     if (row == NO_ROW)
         return (planes){0};
-    const size_t at =
-        row / block->sources[1] * block->depth_step + row % block->sources[1] * block->row_step;
+    const size_t at = row / block->sources[1] * block->depth_step +
+                      row % block->sources[1] * block->row_step + block->blocks->first_tile;
     return (planes){(const char *)block->slab + at * block->winograd->kernels->real_bytes,
                     block->channel_step, block->blocks->plane_step};
 }
@@ -477,7 +527,7 @@ static planes slab_row(const chunk *c, size_t depth_tap, size_t height_tap, size
  * it is, otherwise the sum goes `to` somewhere. */
 static planes combine_rows(const chunk *c, const uc_terms *terms, const planes *rows, char *to) {
     const uc_winograd *w = c->block->winograd;
-    uc_combine sum = {.out = to, .lanes = c->block->blocks->plane_step};
+    uc_combine sum = {.out = to, .lanes = c->block->blocks->plane_reads};
     planes only = {0};
     for (size_t t = 0; t < terms->count; t++) {
         const planes *row = &rows[terms->index[t]];
@@ -527,7 +577,7 @@ static void combine_tile_row(const chunk *c, size_t depth, uint32_t heights, siz
     const uc_blocks *blocks = c->block->blocks;
     const size_t bytes = w->kernels->real_bytes, in_channels = w->conv->in.channels,
                  tiles = blocks->tiles[2], pair = blocks->pair;
-    const size_t by_height_bytes = in_channels * dim[2]->outputs * blocks->plane_step * bytes;
+    const size_t by_height_bytes = in_channels * dim[2]->outputs * blocks->plane_reads * bytes;
     planes along_height[UC_TOOM_ROWS];
     for (size_t h = 0; h < dim[1]->window; h++) {
         planes along_depth[UC_TOOM_ROWS];

@@ -21,6 +21,7 @@ typedef struct uc_winograd {
     size_t rows_bytes; /* that a block may make for one phase */
     size_t part;       /* sums of about this many products are added up apart */
     bool one_depth;    /* a block must not go on from one depth to the next */
+    bool parts;        /* rows may be cut: nothing looks at all of one */
     const size_t
         *reads; /* of all products: which combined inputs, from those of a pair of vectors */
     const void *weights, *bias;
@@ -47,9 +48,15 @@ void uc_winograd_place(const uc_winograd transforms[2], size_t panel, const void
  * after the other along the height and, where a block goes across depths, on to the next depth. The
  * tiles of a row lie in lanes one after the other, and rows too. A block's lanes are made chunk by
  * chunk.
+ *
+ * Or rows are cut in two parts, which have blocks of their own: one of whole vectors, and what is
+ * left, of which several rows share a vector.
  */
+#define UC_BLOCK_PARTS 2
+
 typedef struct uc_blocks {
-    size_t tiles[UC_SPACE]; /* of the space */
+    size_t tiles[UC_SPACE]; /* of the space; along the width of the part, 0 where there is none */
+    size_t first_tile;      /* of the part, along the width */
     size_t tile_rows;
     bool across;
     size_t groups;          /* blocks of a depth, if not */
@@ -57,7 +64,8 @@ typedef struct uc_blocks {
     size_t plane_lanes;     /* of its combined inputs on the way: with room for a last vector */
     size_t chunk;           /* lanes of a chunk at most */
     size_t pair, pair_step; /* lanes of two vectors; reals of the combined inputs of so many */
-    size_t plane_step;      /* of the slab: lanes of a plane */
+    size_t plane_step;      /* of the slab: lanes of a plane, */
+    size_t plane_reads;     /* of which a row of tiles reads so many */
     size_t rows_bytes, input_bytes; /* of a block's rows of one phase, and of its combined inputs */
     size_t scratch_elems;
 } uc_blocks;
@@ -70,12 +78,12 @@ static inline size_t uc_blocks_count(const uc_blocks *blocks, size_t depths) {
 
 /* Plans the blocks of a space of this size. */
 void uc_winograd_blocks(const uc_winograd *winograd, const size_t space[UC_SPACE],
-                        uc_blocks *blocks);
+                        uc_blocks blocks[UC_BLOCK_PARTS]);
 
 /* Twice the multiplications at points for one batch item; and about how long all of it takes, in
  * half cycles of a core with two multiply-adds a cycle. */
-double uc_winograd_flops(const uc_winograd *winograd, const uc_blocks *blocks);
-double uc_winograd_cost(const uc_winograd *winograd, const uc_blocks *blocks);
+double uc_winograd_flops(const uc_winograd *winograd, const uc_blocks blocks[UC_BLOCK_PARTS]);
+double uc_winograd_cost(const uc_winograd *winograd, const uc_blocks blocks[UC_BLOCK_PARTS]);
 
 /* What the phase along depth and height that takes longest would take alone, by a whole block. */
 double uc_winograd_share(const uc_winograd *winograd, const uc_blocks *blocks);

@@ -196,6 +196,10 @@ static void check_chains(void) {
         check_chain(chains[i], i % 3 ? 2 : 3, ""); /* check_planted() has more not finite */
     for (size_t i = 0; i < sizeof laid / sizeof *laid; i++)
         check_chain(laid[i], 1, "laid down and multiplied");
+    /* Rows of 65 tiles, of vectors of any width: 64, and one that several rows share. */
+    check_chain("f32 1x16x24x64, conv_transpose 128 kernel 4 stride 2 padding 1 output_padding 1 "
+                "bias, gelu",
+                3, "of 1 tiles");
 }
 
 /* Where it can't be used: asked for, that is UC_UNSUPPORTED with the reason; else the plan is
