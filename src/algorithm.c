@@ -16,8 +16,10 @@
 
 /* Rounding errors may be this much larger than those of one sum over all products (the variance),
  * and tiles have at most this many outputs: with four they would exceed those of unfused f32
- * arithmetic, which strict results are measured by (docs/winograd.md). */
+ * arithmetic, which strict results are measured by (docs/winograd.md). With 512 bits that has
+ * smaller ones: it adds up more sums, of fewer products each. */
 #define MOST_ERROR 0.7
+#define MOST_ERROR_512 0.67
 #define MOST_OUTPUTS 3
 
 /* Unless that has far larger ones: where it rounds to 16 bits after every op, and where it adds up
@@ -167,7 +169,8 @@ static double most_error(const search *s) {
     return stage && uc_extent_positions(&chain->stage[stage].in) >= MANY_POSITIONS &&
                    clamp->op == UC_OP_clamp && clamp->number[1] - clamp->number[0] <= NARROW_RANGE
                ? LOOSE_ERROR
-               : MOST_ERROR;
+           : s->plan->kernels->vector_lanes * sizeof(float) == 64 ? MOST_ERROR_512
+                                                                  : MOST_ERROR;
 }
 
 static void choose_part(const search *s, uc_winograd *w) {

@@ -333,7 +333,7 @@ static size_t parts_count(const uc_blocks b[UC_BLOCK_PARTS]) {
 }
 
 /* What parts must save: they make some sums twice, and outputs in more pieces. */
-#define PARTS_COST 1.03
+#define PARTS_COST 1.01
 
 void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE],
                         uc_blocks b[UC_BLOCK_PARTS]) {
@@ -370,13 +370,52 @@ double uc_winograd_flops(const uc_winograd *w, const uc_blocks b[UC_BLOCK_PARTS]
 }
 
 /* Each in half cycles of a core with two multiply-adds a cycle; fitted to times of some hundred
- * shapes on one thread. */
-#define COST_PRODUCT 0.94 /* a vector times a weight */
-#define COST_OUTPUT 1.4   /* a vector of products read, or of outputs written */
-#define COST_INPUT 4.8    /* a vector of combined inputs */
-#define COST_COPY 2.0     /* and where it has to be put in its place */
-#define COST_ROW 4.9      /* a vector of them on the way, along depth or height */
-#define COST_SUM 334.0    /* a row of them in all channels */
+ * shapes on one thread (AMD Zen 3; for vectors of 512 bits Zen 5, whose multiply-adds are twice as
+ * wide, but not its way to L2). */
+typedef struct costs {
+    double product; /* a vector times a weight */
+    double output;  /* a vector of products read, or of outputs written */
+    double input;   /* a vector of combined inputs */
+    double copy;    /* and where it has to be put in its place */
+    double row;     /* a vector of them on the way, along depth or height */
+    double sum;     /* a row of them in all channels */
+    double slab;    /* a vector of the slab */
+    double weights; /* a byte of weights that no L2 holds, for each chunk, */
+    double afar;    /* and of such that no L3 may hold */
+} costs;
+
+static const costs *costs_of(const uc_winograd *w) {
+    static const costs narrow = {.product = 0.94,
+                                 .output = 1.4,
+                                 .input = 4.8,
+                                 .copy = 2,
+                                 .row = 4.9,
+                                 .sum = 334},
+                       wide = {.product = 0.88,
+                               .output = 0.96,
+                               .input = 2.4,
+                               .copy = 3.9,
+                               .row = 12.4,
+                               .sum = 182,
+                               .slab = 6.3,
+                               .weights = 0.03,
+                               .afar = 0.12};
+    return w->kernels->vector_lanes * w->kernels->real_bytes < 64 ? &narrow : &wide;
+}
+
+#define WEIGHTS_IN_L2 ((size_t)600 << 10)
+#define WEIGHTS_IN_L3 ((size_t)8 << 20)
+
+/* To fetch the weights of a (d, h) phase once. */
+static double fetch_cost(const uc_winograd *w, size_t d, size_t h) {
+    size_t elems;
+    const size_t bytes = w->kernels->real_bytes;
+    if (!uc_winograd_weights(w, &elems) || elems <= WEIGHTS_IN_L2 / bytes)
+        return 0;
+    const double each = elems <= WEIGHTS_IN_L3 / bytes ? costs_of(w)->weights : costs_of(w)->afar;
+    return each * (double)bytes * (double)pair_count(w, d, h, weights_of) *
+           (double)w->conv->in.channels * (double)w->conv->out.channels;
+}
 
 /* To fewer channels most of it is combined inputs, and those take longer than that. */
 #define FEW_CHANNELS 4
@@ -390,8 +429,9 @@ static double inputs_cost(const uc_winograd *w, const uc_blocks *b) {
                  rows = (double)input_rows(w);
     const double steps = (double)(dim[0]->rows * (dim[1]->window + dim[1]->rows)) * tile_rows *
                          in_channels * (double)(dim[2]->outputs * b->plane_reads) / vector;
-    return (COST_INPUT + (vectors_in_rows(b) ? 0 : COST_COPY)) * vectors * rows * in_channels +
-           COST_ROW * steps + COST_SUM * rows * tile_rows;
+    const costs *cost = costs_of(w);
+    return (cost->input + (vectors_in_rows(b) ? 0 : cost->copy)) * vectors * rows * in_channels +
+           cost->row * steps + cost->sum * rows * tile_rows;
 }
 
 /* And the products of one (d, h) phase, with the outputs they make. */
@@ -417,14 +457,19 @@ static double pair_cost(const uc_winograd *w, const uc_blocks *b, size_t d, size
     /* Fewer than 4 channels by 2 vectors are too few accumulators. */
     const double panel =
         out_channels / (double)uc_panels_of(w->conv->out.channels, w->kernels->panel).count;
-    return COST_PRODUCT * uc_lanes_cost(b->lanes, w->kernels->vector_lanes) *
+    const costs *cost = costs_of(w);
+    return cost->product * uc_lanes_cost(b->lanes, w->kernels->vector_lanes) *
                (double)pair_count(w, d, h, products_of) * in_channels * out_channels *
                fmax(1, 4 / panel) +
-           COST_OUTPUT * vectors * made * out_channels;
+           cost->output * vectors * made * out_channels +
+           (double)uc_parts(b->lanes, b->chunk) * fetch_cost(w, d, h);
 }
 
 double uc_winograd_cost(const uc_winograd *w, const uc_blocks b[UC_BLOCK_PARTS]) {
-    double all = 0;
+    const double slab = (double)w->conv->in.channels * (double)w->conv->in.size[0] *
+                        (double)w->conv->in.size[1] * (double)(w->dim[2]->outputs * b->plane_step) /
+                        (double)w->kernels->vector_lanes;
+    double all = costs_of(w)->slab * slab;
     for (size_t i = 0; i < UC_BLOCK_PARTS && b[i].tiles[2]; i++) {
         double block = inputs_cost(w, &b[i]);
         for (size_t d = 0; d < w->dim[0]->stride; d++)
