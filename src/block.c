@@ -142,7 +142,8 @@ static void finish_set(const uc_walk *w, const uc_block *block, size_t depth, si
     for (size_t r = 0, next; any && !measured && r < block->rows; r = next) {
         const uc_run_rows run = find_rows(w, block, depth, height, r, &next);
         uc_rows some = *rows;
-        some.reals = (char *)rows->reals + r * rows->pitch * w->plan->kernels->real_bytes;
+        some.first_lane = r * rows->pitch;
+        some.reals = (char *)rows->reals + some.first_lane * w->plan->kernels->real_bytes;
         if (run.count)
             uc_run_store(w, &run, &some, NULL);
     }

@@ -72,6 +72,7 @@ static void store_turned(const uc_walk *w, const uc_rows *rows, const char *scal
     row.channels = row.rows = 1;
     for (size_t c = 0; c < rows->channels; c++)
         for (size_t r = 0; r < rows->rows; r++) {
+            row.first_lane = rows->first_lane + r * rows->pitch;
             row.reals = (char *)rows->reals + (c * rows->lanes + r * rows->pitch) * real_bytes;
             plan->kernels->store(plan->chain.dtype, &row, scales ? scales + c * real_bytes : NULL,
                                  uc_walk_turned_row(w), 0, 0, UC_STREAM_NOT);

@@ -306,7 +306,8 @@ static void plan_part(const uc_winograd *w, size_t first_tile, size_t least, siz
                              w->conv->out.channels * bytes,
                  lane_inputs = input_rows(w) * in_channels * bytes,
                  by_rows = w->rows_bytes / lane_rows,
-                 by_inputs = UC_WINOGRAD_INPUT_BYTES / lane_inputs,
+                 pairs_of_inputs = UC_WINOGRAD_INPUT_BYTES / lane_inputs / (2 * vector),
+                 by_inputs = pairs_of_inputs * 2 * vector,
                  lanes = by_rows < by_inputs ? by_rows : by_inputs;
     b->first_tile = first_tile;
     plan_tile_rows(w, least, lanes < most ? lanes : most, b);
@@ -350,11 +351,14 @@ void uc_winograd_blocks(const uc_winograd *w, const size_t space[UC_SPACE],
     uc_blocks parts[UC_BLOCK_PARTS] = {whole, whole};
     parts[0].tiles[2] -= rest;
     parts[1].tiles[2] = rest;
-    /* The second part's rows lie where the first one's do, so they are no larger. */
-    plan_part(w, parts[0].tiles[2], 0, SIZE_MAX, &parts[1]);
-    plan_part(w, 0, parts[1].lanes, SIZE_MAX, &parts[0]);
+    /* The second part's rows lie where the first one's do, so they are no larger. Bands may cut the
+     * height, which for both goes by the first part: so none goes across. */
+    uc_winograd in_depth = *w;
+    in_depth.one_depth = true;
+    plan_part(&in_depth, parts[0].tiles[2], 0, SIZE_MAX, &parts[1]);
+    plan_part(&in_depth, 0, parts[1].lanes, SIZE_MAX, &parts[0]);
     if (parts[1].lanes > parts[0].lanes)
-        plan_part(w, parts[0].tiles[2], 0, parts[0].lanes, &parts[1]);
+        plan_part(&in_depth, parts[0].tiles[2], 0, parts[0].lanes, &parts[1]);
     parts[0].plane_step = parts[1].plane_step;
     if (uc_winograd_cost(w, parts) * idle_cost(parts_count(parts)) * PARTS_COST <
         uc_winograd_cost(w, b) * idle_cost(parts_count(b)))

@@ -21,6 +21,7 @@ typedef struct uc_rows {
     size_t rows, pitch;    /* pitch: lanes from one row of a phase to the next */
     size_t sets, set_step; /* 0, or rows of so many sets in turn: see uc_row_at() */
     size_t columns;        /* of a row */
+    size_t first_lane;     /* of a phase, where `reals` are those of a later row */
     size_t behind;         /* channels that are stored right after these, in the next call */
 } uc_rows;
 

@@ -13,7 +13,8 @@ typedef struct NAME(row) {
 /* From a lane of a channel on: the rest of the phase, and of all phases of the channels behind it.
  */
 INLINE size_t NAME(room_from)(const uc_rows *rows, size_t channel, size_t lane) {
-    return (rows->channels - channel - 1) * rows->lanes + rows->phase_step - lane;
+    return (rows->channels - channel - 1) * rows->lanes + rows->phase_step - rows->first_lane -
+           lane;
 }
 
 /* A vector of 1, 2, 3, 4, 6, 8 or 12 phases, zipped; `phases` is a constant where this is expanded.
