@@ -99,19 +99,16 @@ static size_t rows_bytes(const uc_chain *chain) {
     return (size_t)(pool ? 1024 : 700) << 10;
 }
 
-static bool pools_behind(const uc_chain *chain) {
+/* The first stage behind the convolution that needs so much, or 0. */
+static size_t stage_needing(const uc_chain *chain, uc_needs needs) {
     for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
-        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_WINDOW)
-            return true;
-    return false;
-}
-
-/* The first stage behind the convolution that needs all of space, or 0. */
-static size_t everything_stage(const uc_chain *chain) {
-    for (size_t s = chain->conv_stage + 1; s < chain->stage_count; s++)
-        if (uc_ops[chain->stage[s].op].needs == UC_NEEDS_EVERYTHING)
+        if (uc_ops[chain->stage[s].op].needs == needs)
             return s;
     return 0;
+}
+
+static size_t everything_stage(const uc_chain *chain) {
+    return stage_needing(chain, UC_NEEDS_EVERYTHING);
 }
 
 /* Whether its rows could only be made a few channels at a time, and inputs would be combined again
@@ -128,7 +125,8 @@ static uc_winograd winograd_of(const search *s) {
                          .conv = s->conv,
                          .rows_bytes = rows_bytes(chain),
                          .one_depth = everything_stage(chain) != 0,
-                         .parts = !everything_stage(chain) && !pools_behind(chain)};
+                         .parts =
+                             !everything_stage(chain) && !stage_needing(chain, UC_NEEDS_WINDOW)};
 }
 
 /* Plans a dimension with a number of outputs. NULL, or why it can't be. */
@@ -169,8 +167,8 @@ static double most_error(const search *s) {
     return stage && uc_extent_positions(&chain->stage[stage].in) >= MANY_POSITIONS &&
                    clamp->op == UC_OP_clamp && clamp->number[1] - clamp->number[0] <= NARROW_RANGE
                ? LOOSE_ERROR
-           : s->plan->kernels->vector_lanes * sizeof(float) == 64 ? MOST_ERROR_512
-                                                                  : MOST_ERROR;
+           : uc_vector_bytes(s->plan->kernels) == 64 ? MOST_ERROR_512
+                                                     : MOST_ERROR;
 }
 
 static void choose_part(const search *s, uc_winograd *w) {

@@ -329,8 +329,10 @@ static void plan_part(const uc_winograd *w, size_t first_tile, size_t least, siz
 }
 
 static size_t parts_count(const uc_blocks b[UC_BLOCK_PARTS]) {
-    return uc_blocks_count(&b[0], b[0].tiles[0]) +
-           (b[1].tiles[2] ? uc_blocks_count(&b[1], b[1].tiles[0]) : 0);
+    size_t count = 0;
+    for (size_t i = 0; i < UC_BLOCK_PARTS && b[i].tiles[2]; i++)
+        count += uc_blocks_count(&b[i], b[i].tiles[0]);
+    return count;
 }
 
 /* What parts must save: they make some sums twice, and outputs in more pieces. */
@@ -404,7 +406,7 @@ static const costs *costs_of(const uc_winograd *w) {
                                .slab = 6.3,
                                .weights = 0.03,
                                .afar = 0.12};
-    return w->kernels->vector_lanes * w->kernels->real_bytes < 64 ? &narrow : &wide;
+    return uc_vector_bytes(w->kernels) < 64 ? &narrow : &wide;
 }
 
 #define WEIGHTS_IN_L2 ((size_t)600 << 10)

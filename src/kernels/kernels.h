@@ -350,6 +350,10 @@ typedef struct uc_kernels {
     void (*scales[UC_OP_COUNT])(const uc_finish *finish, size_t channels, void *scales);
 } uc_kernels;
 
+static inline size_t uc_vector_bytes(const uc_kernels *kernels) {
+    return kernels->vector_lanes * kernels->real_bytes;
+}
+
 /* Clears lanes [first, end) of `count` rows that lie a step apart, whole vectors from `first` on.
  * Ops and products take whole vectors, and what a buffer held before may be denormals: some CPUs
  * take a hundred cycles for each product of one, also in lanes that nobody looks at. */

@@ -51,8 +51,8 @@ typedef REAL NAME(vector_unaligned)
 #endif
 
 /* sum += number * b, for a number in memory that serves no other sum. Where the multiply-add itself
- * can load it, that is a third quicker than two instructions (AMD Zen 4: 96 GFLOP/s instead of 73
- * for 13 sums). */
+ * can load it, that is quicker than two instructions (AMD Zen 5: 512 to 512 channels of 8 x 8 0.96
+ * of the time). */
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 #if REAL_IS_DOUBLE
 #define MULTIPLY_ADD_NUMBER "vfmadd231pd %2%{1to8%}, %1, %0"
